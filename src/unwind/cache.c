@@ -59,14 +59,14 @@ _Static_assert(sizeof(((struct cache_header *)0)->id) >= ELF_BUILD_ID_MAX, "hold
 struct unwind_cache {
 	int dir;
 	uint64_t limit_bytes;
-	uint64_t size_bytes; /* of all files, about: others may write as well */
+	uint64_t size_bytes; /* of all files, as they count, about: others may write as well */
 	uint32_t serial;     /* of temporary names */
 };
 
 /* A file of the folder. */
 struct cached_file {
 	char *name;
-	uint64_t size;
+	uint64_t size; /* as it counts */
 	int64_t used_ns;
 	bool temporary;
 	bool outdated; /* of a version that kept them by build id alone */
@@ -100,6 +100,13 @@ static uint64_t header_check(const struct cache_header *h)
 }
 
 /* ------------------------------------------------------------------ the folder */
+
+/* Whoever can make files that we profile can have many small ones kept, and the folder is read at
+ * each start. */
+static uint64_t counted_bytes(uint64_t size)
+{
+	return size < UNWIND_CACHE_FILE_MIN ? UNWIND_CACHE_FILE_MIN : size;
+}
 
 static int make_folders(const char *path)
 {
@@ -163,7 +170,7 @@ static int add_file(const struct unwind_cache *c, const char *name, struct cache
 	file.outdated = !file.temporary && !strchr(name, '-');
 	if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return 0;
-	file.size = (uint64_t)st.st_size;
+	file.size = counted_bytes((uint64_t)st.st_size);
 	file.used_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
 	file.name = strdup(name);
 	if (!file.name || vec_push(files, file)) {
@@ -372,7 +379,7 @@ int unwind_cache_store(
 		return error_errno(error, "cannot keep an unwind table");
 	}
 	size = __atomic_add_fetch(
-		&c->size_bytes, sizeof(h) + (uint64_t)h.words * 4, __ATOMIC_RELAXED);
+		&c->size_bytes, counted_bytes(sizeof(h) + (uint64_t)h.words * 4), __ATOMIC_RELAXED);
 	return size > c->limit_bytes ? prune(c) : 0;
 }
 

@@ -8,7 +8,8 @@
  *
  * A file is written under another name and then renamed, so that a reader sees whole ones only.
  * A file that is damaged, of another version, or of another state of the same inode is ignored and
- * removed. Beyond the limit, the least recently used files are removed.
+ * removed. Beyond the limit, which bounds their number as well, the least recently used files are
+ * removed.
  *
  * The key is the build id and the file (base/file_identity.h), not the build id alone: whoever
  * makes a file that we profile gives it any build id, and the tables are those of all users. The
@@ -27,7 +28,8 @@
 #include "base/file_identity.h"
 #include "elf/elf_file.h"
 
-#define UNWIND_CACHE_LIMIT ((uint64_t)1 << 30)
+#define UNWIND_CACHE_LIMIT    ((uint64_t)1 << 30)
+#define UNWIND_CACHE_FILE_MIN ((uint64_t)1 << 16) /* smaller files count as one of this size */
 
 struct unwind_cache;
 
