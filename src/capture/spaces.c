@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "bpf/events.h"
@@ -19,6 +20,8 @@
 #define RETRY_NS	 (100 * NS_PER_MS)
 #define UNSTEADY_NS	 (10 * NS_PER_SECOND)
 #define WAIT_FOR_MORE_NS (250 * NS_PER_MS) /* tables, before a snapshot for some of them is made */
+#define REST_PARTS	 8		   /* one part in so many of the time is for comparing, */
+#define REST_FROM_NS	 (NS_PER_MS / 5)   /* where it takes so long */
 
 struct mapping_list vec(struct walk_mapping);
 
@@ -28,6 +31,7 @@ struct snapshot {
 	uint64_t changes; /* the mappings were compared at this state of the address space, */
 	uint64_t epoch;	  /* and at this one of the tables */
 	uint64_t made_ns;
+	uint64_t rest_ns; /* until then it is not compared with newer tables */
 	uint32_t first;
 	uint32_t count;
 	struct vec(uint32_t) tables; /* ids that it holds in use */
@@ -280,28 +284,50 @@ static int make_snapshot(
 	return 0;
 }
 
+/* Tables come in small numbers, and a space may have a hundred thousand mappings. */
+static bool rests(const struct spaces *s, const struct snapshot *snapshot,
+	const struct address_space *space, uint64_t now_ns)
+{
+	return snapshot && snapshot->generation == space->generation &&
+	       snapshot->changes == space->changes && snapshot->epoch >= s->evicted_epoch &&
+	       now_ns < snapshot->rest_ns;
+}
+
+/* *ret: the one that there is, or a new one. */
+static int update_snapshot(
+	struct spaces *s, const struct address_space *space, uint64_t now_ns, struct snapshot **ret)
+{
+	struct snapshot *snapshot = *ret;
+	int error = describe_all(s, space, &s->scratch);
+	bool same = !error && says_the_same(s, snapshot);
+
+	if (!error && !same && may_wait(s, snapshot, space, now_ns))
+		return 0;
+	if (!error && !same)
+		error = make_snapshot(s, space, now_ns, &snapshot);
+	if (error)
+		return error;
+	snapshot->changes = space->changes;
+	snapshot->epoch = s->epoch;
+	*ret = snapshot;
+	return 0;
+}
+
 /* The snapshot for an address space as it is now, perhaps without references yet. */
 static int find_snapshot(
 	struct spaces *s, const struct address_space *space, uint64_t now_ns, struct snapshot **ret)
 {
-	struct snapshot *snapshot = latest_of(s, space);
-	int error = 0;
+	uint64_t begun_ns = clock_now_ns(), took_ns;
+	int error;
 
-	if (!is_current(s, snapshot, space)) {
-		error = describe_all(s, space, &s->scratch);
-		if (!error && !says_the_same(s, snapshot)) {
-			if (may_wait(s, snapshot, space, now_ns)) {
-				*ret = snapshot;
-				return 0;
-			}
-			error = make_snapshot(s, space, now_ns, &snapshot);
-		}
-		if (error)
-			return error;
-		snapshot->changes = space->changes;
-		snapshot->epoch = s->epoch;
-	}
-	*ret = snapshot;
+	*ret = latest_of(s, space);
+	if (is_current(s, *ret, space) || rests(s, *ret, space, now_ns))
+		return 0;
+	error = update_snapshot(s, space, now_ns, ret);
+	if (error)
+		return error;
+	took_ns = clock_now_ns() - begun_ns;
+	(*ret)->rest_ns = took_ns < REST_FROM_NS ? 0 : now_ns + REST_PARTS * took_ns;
 	return 0;
 }
 
