@@ -39,6 +39,7 @@ static inline uint64_t mapping_offset(const struct mapping *m, uint64_t address)
 
 struct address_space {
 	unsigned int references;
+	unsigned int pending; /* references of pending.h */
 	uint64_t generation;
 	uint64_t image_generation; /* the first one since exec, or since we know of the process */
 	uint64_t changes;

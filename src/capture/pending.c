@@ -6,9 +6,16 @@
 
 #include "bpf/events.h"
 
+/* One that is kept is copied when it changes. */
+static size_t space_bytes(const struct address_space *space)
+{
+	return space->pending ? 0 : space->mappings.count * sizeof(*space->mappings.items);
+}
+
 static void free_sample(struct pending *p, struct pending_sample *s)
 {
-	p->bytes -= s->bytes;
+	s->space->pending--;
+	p->bytes -= s->bytes + space_bytes(s->space);
 	address_space_unref(s->space);
 	python_code_unref(s->code);
 	free(s);
@@ -64,17 +71,18 @@ static void copy_stack(struct pending_sample *to, const struct raw_stack *from)
 struct pending_sample *pending_add(
 	struct pending *p, const struct raw_stack *stack, struct address_space *space)
 {
-	size_t bytes = size_of(stack);
+	size_t bytes = size_of(stack), all_bytes = bytes + space_bytes(space);
 	struct pending_sample *s;
 
-	if (p->bytes + bytes > PENDING_BYTES || vec_reserve(&p->samples, 1) < 0)
+	if (p->bytes + all_bytes > PENDING_BYTES || vec_reserve(&p->samples, 1) < 0)
 		return NULL;
 	s = malloc(bytes);
 	if (!s)
 		return NULL;
 	*s = (struct pending_sample){.space = address_space_ref(space), .bytes = bytes};
 	copy_stack(s, stack);
-	p->bytes += bytes;
+	space->pending++;
+	p->bytes += all_bytes;
 	p->samples.items[p->samples.count++] = s;
 	return s;
 }

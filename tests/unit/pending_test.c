@@ -95,6 +95,30 @@ static void there_is_room_for_so_many_bytes_and_no_more(void)
 	address_space_unref(space);
 }
 
+/* A process that maps without a pause has another space for each of its samples. */
+static void so_many_bytes_are_those_of_address_spaces_too(void)
+{
+	const struct mapping code = {.end = 4096};
+	const struct raw_stack stack = stack_of(8);
+	struct pending pending = {0};
+	struct address_space *space;
+	size_t count = 0;
+	bool kept = true;
+
+	while (kept && count < 1000) {
+		space = address_space_new(&generations);
+		for (int i = 0; i < 10000; i++)
+			CHECK(!vec_push(&space->mappings, code));
+		kept = pending_add(&pending, &stack, space) && pending_add(&pending, &stack, space);
+		address_space_unref(space);
+		count += kept;
+	}
+	CHECK(count > PENDING_BYTES / (10000 * sizeof(code)) - 2 &&
+		count <= PENDING_BYTES / (10000 * sizeof(code)));
+	pending_release(&pending);
+	CHECK(!pending.bytes);
+}
+
 static uint32_t seen[8];
 static size_t seen_count;
 
@@ -132,6 +156,7 @@ int main(void)
 	RUN(a_sample_keeps_all_that_its_stack_is_made_of);
 	RUN(one_that_only_waits_for_names_has_no_copy_of_its_memory);
 	RUN(there_is_room_for_so_many_bytes_and_no_more);
+	RUN(so_many_bytes_are_those_of_address_spaces_too);
 	RUN(those_that_are_done_leave_and_the_others_stay_in_order);
 	return tap_end();
 }
