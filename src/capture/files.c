@@ -7,6 +7,7 @@
 #include "capture/files.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #include "unwind/tables.h"
 
 #define STOP_PERIOD_NS (20 * NS_PER_MS) /* how often a thread looks whether it is to stop */
+#define WAIT_STEP_NS   (5 * NS_PER_MS)	/* at most, for processes that may not begin yet */
+#define PUMP_ROUNDS    3 /* an answer of one process leads to a request to the other */
 
 struct files {
 	atomic_bool here; /* there is no other process; read by the threads of the tables */
@@ -77,6 +80,7 @@ static void end_look(struct look *l)
 		close(l->answer.fd);
 	if (l->answer.debug_fd >= 0)
 		close(l->answer.debug_fd);
+	free(l->answer.facts);
 	free(l->path);
 	free(l);
 }
@@ -214,9 +218,16 @@ static void finish(struct look *l, int error)
 	end_look(l);
 }
 
+static int make_facts(struct look *l)
+{
+	l->answer.facts = calloc(1, sizeof(*l->answer.facts));
+	return l->answer.facts ? 0 : -ENOMEM;
+}
+
 static int receive_answer(struct look *l, const struct child_reply *reply)
 {
 	uint32_t start;
+	int error;
 
 	l->unanswered = reply->unanswered;
 	if (reply->error)
@@ -228,10 +239,13 @@ static int receive_answer(struct look *l, const struct child_reply *reply)
 		l->answer.is_thread_start = start;
 		return 0;
 	}
-	if (reply->size != sizeof(l->answer.facts))
+	if (reply->size != sizeof(*l->answer.facts))
 		return -EPROTO;
-	memcpy(&l->answer.facts, reply->data, sizeof(l->answer.facts));
-	return file_facts_are_sound(&l->answer.facts) ? 0 : -EPROTO;
+	error = make_facts(l);
+	if (error)
+		return error;
+	memcpy(l->answer.facts, reply->data, sizeof(*l->answer.facts));
+	return file_facts_are_sound(l->answer.facts) ? 0 : -EPROTO;
 }
 
 /* --- from one process to the next ------------------------------------------------------------- */
@@ -279,7 +293,7 @@ static void on_debug_file(void *context, uint64_t tag, struct child_reply *reply
 
 static struct open_debug debug_request(const struct look *l)
 {
-	const struct file_facts *facts = &l->answer.facts;
+	const struct file_facts *facts = l->answer.facts;
 	struct open_debug r = {.pid = l->question.pid, .build_id_size = facts->build_id_size};
 
 	memcpy(r.build_id, facts->build_id, sizeof(r.build_id));
@@ -436,11 +450,14 @@ static int read_here(struct look *l)
 		a->is_thread_start = start;
 		return error;
 	}
-	error = reader_inspect(a->fd, &a->facts);
+	error = make_facts(l);
+	error = error ?: reader_inspect(a->fd, a->facts);
+	if (error)
+		return error;
 	debug = debug_request(l);
-	if (!error && opener_open_debug(&debug, l->path, &opened, &a->debug_fd))
+	if (opener_open_debug(&debug, l->path, &opened, &a->debug_fd))
 		a->debug_fd = -1;
-	return error;
+	return 0;
 }
 
 static int look_here(struct look *l)
@@ -457,6 +474,18 @@ static int look_here(struct look *l)
 	error = opener_open_mapped(&mapped, l->path, &a->opened, &a->fd);
 	error = error ?: count_copy(l->files, &a->opened);
 	return error || !wants_a_reader(l) ? error : read_here(l);
+}
+
+/* What is open and waits to be read takes descriptors. */
+static void pump(struct files *f)
+{
+	for (int i = 0; i < PUMP_ROUNDS; i++) {
+		if (child_backlog(f->reader) < OPEN_BACKLOG)
+			child_pump(f->opener);
+		child_pump(f->reader);
+		if (!child_has_unsent(f->opener) && !child_has_unsent(f->reader))
+			return;
+	}
 }
 
 static int get_error(struct files *f)
@@ -492,30 +521,38 @@ int files_ask(struct files *f, const struct files_question *q)
 	else if (waits)
 		wait_for(f, l, &progress);
 	else
-		child_pump(f->opener);
+		pump(f);
 	return get_error(f);
 }
 
 int files_pump(struct files *f)
 {
-	if (f->here)
-		return 0;
-	child_pump(f->opener);
-	child_pump(f->reader);
+	if (!f->here)
+		pump(f);
 	return get_error(f);
+}
+
+/* For an answer, or a moment. */
+static void wait_for_any(const struct files *f, uint64_t until)
+{
+	uint64_t now = clock_now_ns(), most = now + WAIT_STEP_NS;
+	struct pollfd p = {.fd = f->epoll, .events = POLLIN};
+
+	until = until < most ? until : most;
+	if (now < until)
+		(void)poll(&p, 1, (int)((until - now + NS_PER_MS - 1) / NS_PER_MS));
 }
 
 int files_finish(struct files *f, uint64_t limit_ns)
 {
 	uint64_t until = clock_now_ns() + limit_ns;
-	const bool never = false;
 
 	if (f->here)
 		return 0;
+	pump(f);
 	while (clock_now_ns() < until && (child_is_busy(f->opener) || child_is_busy(f->reader))) {
-		if (child_is_busy(f->opener))
-			child_wait(f->opener, &never, until);
-		child_wait(f->reader, &never, until);
+		wait_for_any(f, until);
+		pump(f);
 	}
 	return get_error(f);
 }

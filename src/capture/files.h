@@ -34,7 +34,7 @@ struct files_answer {
 	int fd;	      /* -1: none. Whoever keeps it writes -1 here. */
 	int debug_fd; /* FILES_FACTS: what may be its separate debug file; -1: none */
 	struct opened opened;
-	struct file_facts facts;
+	struct file_facts *facts; /* of FILES_FACTS, if there is no error */
 	bool is_thread_start;
 };
 

@@ -131,7 +131,7 @@ static bool is_the_same(const struct file_identity *a, const struct file_identit
 /* A build id that the mapping came with is the kernel's word. */
 static bool is_right_file(const struct module *module, const struct files_answer *a)
 {
-	const struct file_facts *facts = &a->facts;
+	const struct file_facts *facts = a->facts;
 
 	if (module->file.inode && !is_the_same(&module->file, &a->opened.identity))
 		return false;
@@ -169,12 +169,12 @@ static int note_facts(void *context, uint64_t index, struct files_answer *a)
 	module->file = a->opened.identity;
 	if (known)
 		return m->tables ? ask_for_table(m, module, a) : 0;
-	module->build_id_size = (uint8_t)a->facts.build_id_size;
-	memcpy(module->build_id, a->facts.build_id, sizeof(a->facts.build_id));
+	module->build_id_size = (uint8_t)a->facts->build_id_size;
+	memcpy(module->build_id, a->facts->build_id, sizeof(a->facts->build_id));
 	if (!m->tables)
 		return 0;
-	module->python = a->facts.python;
-	error = note_code(module, a->facts.code, a->facts.code_count);
+	module->python = a->facts->python;
+	error = note_code(module, a->facts->code, a->facts->code_count);
 	return error ?: ask_for_table(m, module, a);
 }
 

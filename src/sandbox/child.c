@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/proc_text.h"
 #include "base/vec.h"
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
@@ -39,6 +40,7 @@ struct child {
 	size_t head;
 	bool sent; /* the first of the queue, to the process */
 	uint64_t deadline_ns;
+	uint64_t cpu_ns;	/* of the process, when it was sent */
 	uint64_t not_before_ns; /* when a process may begin */
 	unsigned int deaths;	/* in a row */
 	struct buf reply;
@@ -209,6 +211,16 @@ bool child_is_busy(const struct child *c)
 	return c->head < c->queue.count;
 }
 
+bool child_has_unsent(const struct child *c)
+{
+	return child_is_busy(c) && !c->sent;
+}
+
+size_t child_backlog(const struct child *c)
+{
+	return c->queue.count - c->head;
+}
+
 pid_t child_pid(const struct child *c)
 {
 	return c->pid;
@@ -243,7 +255,7 @@ int child_ask(struct child *c, const struct child_request *r)
 
 	if (r->size > REQUEST_BYTES)
 		return -E2BIG;
-	if (c->queue.count - c->head >= QUEUE_MAX)
+	if (child_backlog(c) >= QUEUE_MAX)
 		return -EBUSY;
 	for (int i = 0; i < MESSAGE_FDS; i++)
 		job.request.fds[i] = -1;
@@ -308,6 +320,17 @@ static int send_once_more(struct child *c, const struct child_request *r)
 	return error ?: send_request(c, r);
 }
 
+/* Of the process; 0: not known. */
+static uint64_t cpu_time_ns(const struct child *c)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (c->pid < 0 || clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &time))
+		return 0;
+	return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
 /* Begins the first of the queue; false: it is not time yet. */
 static bool begin(struct child *c)
 {
@@ -322,6 +345,7 @@ static bool begin(struct child *c)
 	error = error ?: send_once_more(c, r);
 	c->sent = !error;
 	c->deadline_ns = clock_now_ns() + r->limit_ns;
+	c->cpu_ns = cpu_time_ns(c);
 	if (error)
 		fail(c, error);
 	return true;
@@ -396,13 +420,29 @@ static bool receive(struct child *c)
 	}
 }
 
+/* Whether it would run, and had less than its time: then it gets as much again as it lacks. */
+static bool gets_no_cpu(struct child *c, uint64_t now_ns)
+{
+	uint64_t limit_ns = c->queue.items[c->head].request.limit_ns;
+	uint64_t used_ns = cpu_time_ns(c) - c->cpu_ns;
+	struct proc_stat stat;
+
+	if (used_ns >= limit_ns || !proc_stat_read((uint32_t)c->pid, &stat) || stat.state != 'R')
+		return false;
+	c->deadline_ns = now_ns + limit_ns - used_ns;
+	return true;
+}
+
 static bool advance(struct child *c)
 {
+	uint64_t now_ns;
+
 	if (!c->sent)
 		return begin(c);
 	if (receive(c))
 		return true;
-	if (clock_now_ns() < c->deadline_ns)
+	now_ns = clock_now_ns();
+	if (now_ns < c->deadline_ns || gets_no_cpu(c, now_ns))
 		return false;
 	fail(c, -ETIME);
 	return true;

@@ -4,7 +4,8 @@
  * its answer.
  *
  * The process has one request at a time. When it dies, or takes longer than the request allows,
- * that request has failed (-EIO, -ETIME), and another process begins with the next one; after
+ * that request has failed (-EIO, -ETIME), and another process begins with the next one; one that
+ * gets no CPU is given its time; after
  * several deaths in a row only after a pause. It begins with the first request, if not before, by
  * executing our own program (posix_spawn, so that threads do not matter), and without anything but
  * its socket.
@@ -35,7 +36,7 @@ typedef void child_done(void *context, uint64_t tag, struct child_reply *reply);
 
 struct child_request {
 	uint32_t kind;
-	uint64_t limit_ns;    /* from when the process gets it */
+	uint64_t limit_ns;    /* from when the process gets it; then, of CPU time, if it runs */
 	const void *data;     /* copied */
 	size_t size;	      /* at most REQUEST_BYTES (limits.h) */
 	int fds[MESSAGE_FDS]; /* -1: none; copies are made */
@@ -65,5 +66,8 @@ bool child_wait(struct child *c, const bool *done, uint64_t until_ns);
  * them. */
 pid_t child_pid(const struct child *c);
 size_t child_left_behind(const struct child *c);
-/* Whether a request has no answer yet. */
+/* Whether a request has no answer yet, */
 bool child_is_busy(const struct child *c);
+/* and waits for its process; and how many have no answer. */
+bool child_has_unsent(const struct child *c);
+size_t child_backlog(const struct child *c);

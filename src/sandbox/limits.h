@@ -49,7 +49,8 @@
 #define NAMES_READ_LOST_NS (40 * NS_PER_SECOND)
 #define LINES_LOST_NS	   (120 * NS_PER_SECOND)
 
-#define QUEUE_MAX     4096 /* requests that wait for a process */
+#define QUEUE_MAX     32768 /* requests that wait for a process */
+#define OPEN_BACKLOG  256   /* files are not opened while so many wait to be read */
 #define REQUEST_BYTES 65536
 #define REPLY_BYTES   ((size_t)160 << 20) /* an unwind table is the largest */
 /* After each death in a row one more, before a process begins anew. */

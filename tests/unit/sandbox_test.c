@@ -3,6 +3,7 @@
  * This program is executed for them, as xpuprof is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -32,6 +33,8 @@
 #define LONG_NS (60 * NS_PER_SECOND)
 #define HANGS	"hangs"
 #define DIES	"dies"
+#define SPINS	"spins"
+#define SLOW	"slow"
 
 struct answer {
 	bool done;
@@ -231,6 +234,51 @@ static void a_process_that_is_too_slow_costs_its_request_only(void)
 	child_free(reader);
 }
 
+static void so_does_one_that_runs_too_long(void)
+{
+	struct child *reader = child_new(SELF, SPINS, -1);
+	struct answer a;
+	struct child_request r = request(READER_INSPECT, STDIN_FILENO, &a);
+
+	r.limit_ns = 50 * NS_PER_MS;
+	ask(reader, &r, &a);
+	CHECK(a.error == -ETIME);
+	child_free(reader);
+}
+
+/* Keeps the CPU that we are on busy, in a process of its own. */
+static pid_t keep_busy(void)
+{
+	pid_t pid = fork();
+
+	while (!pid)
+		;
+	return pid;
+}
+
+static void one_that_gets_no_cpu_has_its_time(void)
+{
+	struct child *reader = child_new(SELF, SLOW, -1);
+	cpu_set_t before, one;
+	struct answer a;
+	struct child_request r = request(READER_INSPECT, STDIN_FILENO, &a);
+	pid_t busy;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(!sched_getaffinity(0, sizeof(before), &before));
+	CHECK(!sched_setaffinity(0, sizeof(one), &one));
+	ask(reader, &r, &a);
+	busy = keep_busy();
+	r.limit_ns = 20 * NS_PER_MS;
+	a.done = false;
+	ask(reader, &r, &a);
+	CHECK(!a.error);
+	CHECK(!kill(busy, SIGKILL) && waitpid(busy, NULL, 0) == busy);
+	CHECK(!sched_setaffinity(0, sizeof(before), &before));
+	child_free(reader);
+}
+
 static void so_does_one_that_dies(void)
 {
 	struct child *reader = child_new(SELF, DIES, -1);
@@ -421,6 +469,23 @@ static void facts_out_of_bounds_are_refused(void)
 	CHECK(!file_facts_are_sound(&bad));
 }
 
+/* After some milliseconds of its own, of which it gets few. */
+static int answer_slowly(struct buf *request)
+{
+	static const int none[MESSAGE_FDS] = {-1, -1};
+	int kind, fds[MESSAGE_FDS];
+
+	do {
+		clock_t until = clock() + 5 * CLOCKS_PER_SEC / 1000;
+
+		while (clock() < until)
+			;
+		if (nice(19) < 0 || sandbox_send(SANDBOX_SOCKET, 0, NULL, 0, none))
+			return 1;
+	} while (!sandbox_receive(SANDBOX_SOCKET, request, REQUEST_BYTES, &kind, fds));
+	return 0;
+}
+
 static int misbehave(const char *how)
 {
 	struct buf request = BUF_INIT;
@@ -429,12 +494,22 @@ static int misbehave(const char *how)
 	(void)sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds);
 	if (!strcmp(how, HANGS))
 		pause();
+	while (!strcmp(how, SPINS))
+		;
+	if (!strcmp(how, SLOW))
+		return answer_slowly(&request);
 	return 1;
+}
+
+static bool misbehaves(const char *how)
+{
+	return !strcmp(how, HANGS) || !strcmp(how, DIES) || !strcmp(how, SPINS) ||
+	       !strcmp(how, SLOW);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && (!strcmp(argv[2], HANGS) || !strcmp(argv[2], DIES)))
+	if (argc == 3 && misbehaves(argv[2]))
 		return misbehave(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
 		return sandbox_run(argv[2]);
@@ -446,7 +521,9 @@ int main(int argc, char **argv)
 	RUN(where_a_process_is_gone_its_paths_are_those_of_whoever_was_said);
 	RUN(an_opener_minds_no_descriptors_that_others_have_sent);
 	RUN(a_process_that_is_too_slow_costs_its_request_only);
+	RUN(so_does_one_that_runs_too_long);
 	RUN(so_does_one_that_dies);
+	RUN(one_that_gets_no_cpu_has_its_time);
 	RUN(one_that_died_idle_costs_nothing);
 	RUN(where_no_process_can_begin_the_work_is_done_here);
 	RUN(what_is_asked_of_no_program_is_an_error);
