@@ -23,8 +23,8 @@
 #include "sandbox/limits.h"
 #include "vendor/vendor.h"
 
-#define WAIT_MAX_NS   (3 * NS_PER_SECOND)  /* in all, while it records, */
-#define WAIT_END_NS   (10 * NS_PER_SECOND) /* and with the end */
+#define WAIT_MAX_NS   (3 * NS_PER_SECOND) /* in all, while it records, */
+#define WAIT_END_NS   (5 * NS_PER_SECOND) /* and with the end */
 #define WAIT_FILES_NS (5 * NS_PER_MS)
 #define WAIT_NAMES_NS NS_PER_SECOND /* at the end */
 

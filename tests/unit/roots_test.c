@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/roots.h"
@@ -14,10 +15,27 @@
 
 static struct roots *roots;
 
+/* Nobody is asked about files that are still to be read, or could not be read. */
+static void ask(struct module *module, uint64_t offset, enum root_address kind,
+	const struct stat *st, enum root_answer *ret)
+{
+	static uint32_t modules;
+	uint32_t index = modules++;
+
+	CHECK(!roots_ask(roots, module, index, module->pid, offset, kind, ret) && *ret == ROOT_NO);
+	module->asked = true;
+	CHECK(!roots_ask(roots, module, index, module->pid, offset, kind, ret) &&
+		*ret == ROOT_NOT_KNOWN_YET);
+	module->asked = false;
+	module->file = file_identity_of(st);
+	CHECK(!roots_ask(roots, module, index, module->pid, offset, kind, ret));
+}
+
 /* Asks for an address of this program. */
 static bool reached(uint64_t address, enum root_address kind)
 {
 	struct module module = {.kind = MODULE_FILE, .pid = (uint32_t)getpid()};
+	struct stat st;
 	struct elf_file *elf = NULL;
 	uint64_t offset = 0;
 	enum root_answer root = ROOT_NO;
@@ -26,11 +44,10 @@ static bool reached(uint64_t address, enum root_address kind)
 	if (!dladdr((void *)(uintptr_t)address, &info))
 		return false;
 	module.path = realpath(info.dli_fname, NULL);
-	if (module.path && !elf_file_open(&elf, module.path) &&
+	if (module.path && !stat(module.path, &st) && !elf_file_open(&elf, module.path) &&
 		!elf_file_vaddr_to_offset(
 			elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
-		CHECK(!roots_ask(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
-			(uint32_t)getpid(), offset, kind, &root));
+		ask(&module, offset, kind, &st, &root);
 	elf_file_close(elf);
 	free(module.path);
 	return root == ROOT_YES;
