@@ -16,14 +16,15 @@
 
 #include "base/search.h"
 
-struct address_space *address_space_new(uint64_t *generations)
+struct address_space *address_space_new(struct address_spaces *all)
 {
 	struct address_space *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
+	s->all = all;
 	s->references = 1;
-	s->generation = s->image_generation = ++*generations;
+	s->generation = s->image_generation = ++all->generations;
 	return s;
 }
 
@@ -37,13 +38,14 @@ void address_space_unref(struct address_space *s)
 {
 	if (!s || --s->references)
 		return;
+	s->all->mappings -= s->mappings.count;
 	vec_release(&s->mappings);
 	free(s);
 }
 
-static struct address_space *copy_space(const struct address_space *s, uint64_t *generations)
+static struct address_space *copy_space(const struct address_space *s)
 {
-	struct address_space *copy = address_space_new(generations);
+	struct address_space *copy = address_space_new(s->all);
 
 	if (!copy)
 		return NULL;
@@ -55,6 +57,7 @@ static struct address_space *copy_space(const struct address_space *s, uint64_t 
 		memcpy(copy->mappings.items, s->mappings.items,
 			s->mappings.count * sizeof(*s->mappings.items));
 	copy->mappings.count = s->mappings.count;
+	copy->all->mappings += s->mappings.count;
 	copy->image_generation = s->image_generation;
 	copy->changes = s->changes;
 	copy->replaced = s->replaced;
@@ -114,9 +117,11 @@ static void splice(struct address_space *s, size_t at, size_t count, const struc
 		(s->mappings.count - at - count) * sizeof(*items));
 	memcpy(items + at, pieces, piece_count * sizeof(*items));
 	s->mappings.count += piece_count - count;
+	s->all->mappings += piece_count;
+	s->all->mappings -= count;
 }
 
-static void insert(struct address_space *s, struct mapping m, uint64_t *generations)
+static void insert(struct address_space *s, struct mapping m)
 {
 	size_t first = first_behind(s, m.start), last = first, count = 0;
 	const struct mapping *items = s->mappings.items;
@@ -125,7 +130,7 @@ static void insert(struct address_space *s, struct mapping m, uint64_t *generati
 	while (last < s->mappings.count && items[last].start < m.end)
 		last++;
 	if (last > first) {
-		m.since = s->generation = ++*generations;
+		m.since = s->generation = ++s->all->generations;
 		s->replaced++;
 		if (items[first].start < m.start) {
 			pieces[count] = items[first];
@@ -143,22 +148,33 @@ static void insert(struct address_space *s, struct mapping m, uint64_t *generati
 	s->changes++;
 }
 
-int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations)
+/* For two more, and for all of those that have to be copied first. */
+static bool has_room(const struct address_space *s)
+{
+	uint64_t most = s->all->most ? s->all->most : MAPPINGS_MAX_IN_ALL;
+	size_t count = s->mappings.count + 2;
+
+	if (count <= MAPPINGS_SMALL)
+		return true;
+	return count <= MAPPINGS_MAX && s->all->mappings + (s->references > 1 ? count : 2) <= most;
+}
+
+int address_space_add(struct address_space **space, const struct mapping *m)
 {
 	struct address_space *s = *space;
 
 	if (m->end <= m->start || already_there(s, m))
 		return 0;
-	if (s->mappings.count + 2 > MAPPINGS_MAX)
+	if (!has_room(s))
 		return -ENOSPC;
 	if (s->references > 1) {
-		s = copy_space(s, generations);
+		s = copy_space(s);
 		if (!s)
 			return -ENOMEM;
 	} else if (vec_reserve(&s->mappings, 2) < 0) {
 		return -ENOMEM;
 	}
-	insert(s, *m, generations);
+	insert(s, *m);
 	if (s != *space) {
 		address_space_unref(*space);
 		*space = s;

@@ -109,6 +109,14 @@ static int count_losses(struct capture *c)
 	return error;
 }
 
+static int count_mappings(struct capture *c)
+{
+	uint64_t cut = processes_mappings_left_out(c->processes) - c->mappings_cut;
+
+	c->mappings_cut += cut;
+	return profile_count_loss(c->w, LOSS_MAPPINGS_CUT, cut);
+}
+
 /* The poll descriptors report wake-ups (edges): reading them acknowledges these. */
 static void acknowledge_wakeups(int poll_fd)
 {
@@ -171,6 +179,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	acknowledge_wakeups(c->poll_fd);
 	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
+	error = error ?: count_mappings(c);
 	error = error ?: capture_update_files(c);
 	error = error ?: capture_update_tables(c);
 	python_names_settle(c->names, WAIT_NAMES_NS);

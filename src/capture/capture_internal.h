@@ -46,6 +46,7 @@ struct capture {
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
 	struct files *files;
 	uint64_t files_unreadable; /* of files_unreadable, what is in the profile */
+	uint64_t mappings_cut;	   /* so too, of processes_mappings_left_out */
 	struct modules *modules;
 	struct processes *processes;
 	struct python_names *names;

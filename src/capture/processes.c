@@ -25,7 +25,8 @@ struct processes {
 	struct modules *modules;
 	bool maps_reported;
 	struct map by_pid; /* -> struct process * */
-	uint64_t generations;
+	struct address_spaces spaces;
+	uint64_t left_out;	 /* mappings */
 	struct pid_list touched; /* may hold some that have ended */
 	bool all_touched;	 /* whatever is in the list */
 };
@@ -135,7 +136,7 @@ struct process *processes_get(struct processes *p, uint32_t pid)
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->space = address_space_new(&p->generations);
+	process->space = address_space_new(&p->spaces);
 	if (!process->space || map_put(&p->by_pid, pid, (uintptr_t)process) < 0) {
 		free_process(process);
 		return NULL;
@@ -179,7 +180,7 @@ int processes_image(struct processes *p, uint32_t pid)
 
 	if (!process)
 		return 0;
-	space = address_space_new(&p->generations);
+	space = address_space_new(&p->spaces);
 	if (!space)
 		return error_errno(-ENOMEM, "cannot keep process %u", pid);
 	address_space_unref(process->space);
@@ -228,11 +229,13 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	process->maps_gpu_driver |= vendor_is_driver_library(path);
 	note_interpreter(p, process, &m);
 	processes_touch(p, process);
-	error = address_space_add(&process->space, &m, &p->generations);
+	error = address_space_add(&process->space, &m);
 	/* With that many mappings already the new one goes without; its frames will say [unknown].
 	 */
-	if (error == -ENOSPC)
+	if (error == -ENOSPC) {
+		p->left_out++;
 		return 0;
+	}
 	return error ? error_errno(error, "cannot keep mappings of process %u", process->pid) : 0;
 }
 
@@ -353,4 +356,9 @@ void processes_doubt_all(struct processes *p, uint64_t now_ns)
 {
 	processes_each(p, doubt, &now_ns);
 	processes_touch(p, NULL);
+}
+
+uint64_t processes_mappings_left_out(const struct processes *p)
+{
+	return p->left_out;
 }

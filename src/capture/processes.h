@@ -70,3 +70,5 @@ int processes_refresh(
 	struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
 /* The kernel dropped mapping events, up to now: all mappings may be out of date. */
 void processes_doubt_all(struct processes *p, uint64_t now_ns);
+/* Mappings that there was no room for (address_space.h). */
+uint64_t processes_mappings_left_out(const struct processes *p);

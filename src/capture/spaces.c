@@ -59,6 +59,8 @@ struct spaces {
 	uint64_t epoch;
 	uint64_t evicted_epoch; /* the first one in which no older snapshot is right */
 	uint64_t failed;
+	size_t full_count;	/* mappings of a space for which there was no room, */
+	uint64_t full_until_ns; /* and until when there is none either for others like that */
 	struct mapping_list scratch;
 	struct mapping_list walk; /* of spaces_mappings */
 	uint64_t walk_generation, walk_changes, walk_epoch;
@@ -83,8 +85,7 @@ int spaces_new(struct spaces **ret, struct modules *modules, struct unwind_table
 
 static void free_snapshot(struct spaces *s, struct snapshot *snapshot)
 {
-	vec_foreach (table, &snapshot->tables)
-		unwind_tables_use(s->tables, *table, -1);
+	unwind_tables_use(s->tables, snapshot->tables.items, snapshot->tables.count, -1);
 	vec_release(&snapshot->tables);
 	free(snapshot);
 }
@@ -243,15 +244,20 @@ static bool says_the_same(const struct spaces *s, const struct snapshot *snapsho
 static int hold_tables(
 	struct spaces *s, struct snapshot *snapshot, const struct address_space *space)
 {
+	uint32_t before = 0;
+
 	vec_foreach (m, &space->mappings) {
 		uint32_t table = modules_at(s->modules, m->module)->table;
 
-		if (!table)
+		if (!table || table == before)
 			continue;
-		if (vec_push(&snapshot->tables, table) < 0)
+		if (vec_push(&snapshot->tables, table) < 0) {
+			snapshot->tables.count = 0;
 			return -ENOMEM;
-		unwind_tables_use(s->tables, table, 1);
+		}
+		before = table;
 	}
+	unwind_tables_use(s->tables, snapshot->tables.items, snapshot->tables.count, 1);
 	return 0;
 }
 
@@ -264,13 +270,15 @@ static int make_snapshot(
 
 	if (!snapshot)
 		return error_errno(-ENOMEM, "cannot keep mappings");
-	error = hold_tables(s, snapshot, space);
 	snapshot->generation = space->generation;
 	snapshot->count = (uint32_t)s->scratch.count;
-	error = error ?: ranges_allocate(&s->ranges, snapshot->count, now_ns, &snapshot->first);
-	if (!error && map_put(&s->by_generation, space->generation, (uintptr_t)snapshot) < 0) {
-		(void)ranges_give_back(&s->ranges, snapshot->first, snapshot->count, now_ns);
-		error = -ENOMEM;
+	error = ranges_allocate(&s->ranges, snapshot->count, now_ns, &snapshot->first);
+	if (!error) {
+		error = hold_tables(s, snapshot, space);
+		error = error ?: map_put(&s->by_generation, space->generation, (uintptr_t)snapshot);
+		if (error)
+			(void)ranges_give_back(
+				&s->ranges, snapshot->first, snapshot->count, now_ns);
 	}
 	if (error) {
 		free_snapshot(s, snapshot);
@@ -477,6 +485,25 @@ static void note_replaced(struct published *p, const struct process *process, ui
 	p->replaced_ns = now_ns;
 }
 
+/* To describe a large space takes milliseconds, and there may be thousands of them. */
+static bool is_hopeless(const struct spaces *s, const struct address_space *space, uint64_t now_ns)
+{
+	return now_ns < s->full_until_ns && space->mappings.count >= s->full_count &&
+	       !latest_of(s, space);
+}
+
+static int find_room(
+	struct spaces *s, const struct address_space *space, uint64_t now_ns, struct snapshot **ret)
+{
+	int error = is_hopeless(s, space, now_ns) ? -ENOSPC : find_snapshot(s, space, now_ns, ret);
+
+	if (error == -ENOSPC && now_ns >= s->full_until_ns) {
+		s->full_until_ns = now_ns + RETRY_NS;
+		s->full_count = space->mappings.count;
+	}
+	return error;
+}
+
 int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 {
 	struct snapshot *snapshot;
@@ -494,7 +521,7 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 		return 0;
 	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
 		return 0;
-	error = find_snapshot(s, process->space, now_ns, &snapshot);
+	error = find_room(s, process->space, now_ns, &snapshot);
 	if (error == -ENOSPC)
 		return note_failure(s, p, process, now_ns);
 	if (error)

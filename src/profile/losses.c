@@ -146,6 +146,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_PYTHON_UNREADABLE] = LESSER_ONE("python_unreadable",
 		"processes whose Python functions have no names: their memory could not be read in time",
 		"process whose Python functions have no names: its memory could not be read in time"),
+	[LOSS_MAPPINGS_CUT] = LESSER_ONE("mappings_cut",
+		"mappings of code left out, as processes have too many; frames there are [unknown]",
+		"mapping of code left out, as processes have too many; frames there are [unknown]"),
 };
 // clang-format on
 

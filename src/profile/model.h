@@ -578,6 +578,7 @@ enum profile_loss {
 	LOSS_GPU_DESCRIPTORS,
 	/* processes whose memory held up, or ended, what reads Python there */
 	LOSS_PYTHON_UNREADABLE,
+	LOSS_MAPPINGS_CUT, /* mappings of processes beyond what is kept */
 	LOSS_KINDS
 };
 

@@ -732,17 +732,26 @@ bool unwind_tables_wait(
 	return !pending;
 }
 
-void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change)
+static void use(struct unwind_tables *t, uint32_t id, int change, uint64_t now_ns)
 {
-	lock(t);
-	if (id && id <= t->tables.count) {
-		struct table *table = t->tables.items[id - 1];
+	struct table *table = id && id <= t->tables.count ? t->tables.items[id - 1] : NULL;
 
-		table->uses += change;
-		if (table->uses < 0)
-			table->uses = 0;
-		table->touched_ns = clock_now_ns();
-	}
+	if (!table)
+		return;
+	table->uses += change;
+	if (table->uses < 0)
+		table->uses = 0;
+	table->touched_ns = now_ns;
+}
+
+/* Processes may map a hundred thousand. */
+void unwind_tables_use(struct unwind_tables *t, const uint32_t *ids, size_t count, int change)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	lock(t);
+	for (size_t i = 0; i < count; i++)
+		use(t, ids[i], change, now_ns);
 	unlock(t);
 }
 

@@ -102,9 +102,9 @@ enum unwind_state unwind_tables_state(
  * finished. */
 bool unwind_tables_wait(
 	struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
-/* Counts the processes that map it: one more (+1) or one less (-1). Tables in use are evicted
- * last. */
-void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change);
+/* Counts the processes that map each of these: one more (+1) or one less (-1). Tables in use are
+ * evicted last. */
+void unwind_tables_use(struct unwind_tables *t, const uint32_t *ids, size_t count, int change);
 
 /* The whole space, as the recorder sees it, WALK_CHUNKS_MAX chunks; constant. Only words of tables
  * that are READY may be read: chunks that are not there yet cannot be, and others change. */

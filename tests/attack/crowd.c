@@ -4,6 +4,8 @@
  *
  *	files      code mapped from 60,000 files with long names, in this folder
  *	mappings   code mapped at 40,000 places of each of 16 processes
+ *	forks      800 processes at once, each of a parent that had mapped code at 60,000 places,
+ *	           and with one more of its own
  *	changes    code mapped and unmapped without a pause by 4 threads
  *	threads    threads that come, name themselves and go
  *	processes  processes that come and go
@@ -15,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +71,34 @@ static void mappings(void)
 			break;
 	for (;;)
 		;
+}
+
+static pid_t fork_one_that_maps(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	alarm(20);
+	map(own, NULL);
+	for (;;)
+		pause();
+}
+
+/* What is unmapped costs nobody but who remembers it. */
+static void forks(void)
+{
+	pid_t pids[800] = {0};
+
+	for (size_t n = 0;; n = (n + 1) % LENGTH(pids)) {
+		for (int i = 0; n % 200 == 0 && i < 60000; i++)
+			munmap(map(own, (char *)0x100000000000 + (size_t)i * 8192), 4096);
+		if (pids[n]) {
+			kill(pids[n], SIGKILL);
+			waitpid(pids[n], NULL, 0);
+		}
+		pids[n] = fork_one_that_maps();
+	}
 }
 
 static void *change(void *none)
@@ -177,9 +208,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = {{"files", files}, {"mappings", mappings}, {"changes", changes},
-		{"threads", threads}, {"processes", processes}, {"images", images},
-		{"names", names}, {"stacks", stacks}};
+	} kinds[] = {{"files", files}, {"mappings", mappings}, {"forks", forks},
+		{"changes", changes}, {"threads", threads}, {"processes", processes},
+		{"images", images}, {"names", names}, {"stacks", stacks}};
 
 	if (argc < 2)
 		errx(1, "usage: crowd KIND");

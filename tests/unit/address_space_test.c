@@ -5,11 +5,11 @@
 #include "capture/address_space.h"
 #include "tap.h"
 
-static uint64_t generations;
+static struct address_spaces spaces;
 
 static struct address_space *fresh(void)
 {
-	struct address_space *s = address_space_new(&generations);
+	struct address_space *s = address_space_new(&spaces);
 
 	CHECK(s);
 	return s;
@@ -19,7 +19,7 @@ static void add(struct address_space **s, uint64_t start, uint64_t end, uint32_t
 {
 	const struct mapping m = {.start = start, .end = end, .base = start, .module = module};
 
-	CHECK(!address_space_add(s, &m, &generations));
+	CHECK(!address_space_add(s, &m));
 }
 
 static uint32_t module_at(const struct address_space *s, uint64_t address)
@@ -93,7 +93,7 @@ static void memory_that_grows_piece_by_piece_stays_one_mapping(void)
 	for (uint64_t start = 0x10000; start < 0x20000; start += 0x1000) {
 		const struct mapping m = {.start = start, .end = start + 0x1000, .module = 1};
 
-		CHECK(!address_space_add(&s, &m, &generations));
+		CHECK(!address_space_add(&s, &m));
 	}
 	CHECK(s->mappings.count == 1 && module_at(s, 0x1ffff) == 1);
 	address_space_unref(s);
@@ -107,10 +107,44 @@ static void a_process_cannot_make_us_keep_mappings_without_end(void)
 	for (uint64_t i = 1; !error && i < 2 * MAPPINGS_MAX; i++) {
 		const struct mapping m = {.start = i << 13, .end = (i << 13) + 4096, .base = i};
 
-		error = address_space_add(&s, &m, &generations);
+		error = address_space_add(&s, &m);
 	}
 	CHECK(error == -ENOSPC && s->mappings.count <= MAPPINGS_MAX);
 	address_space_unref(s);
+}
+
+static int try_to_add(struct address_space **s, uint64_t number)
+{
+	const struct mapping m = {
+		.start = number << 13, .end = (number << 13) + 4096, .base = number};
+
+	return address_space_add(s, &m);
+}
+
+/* A fork costs its parent's mappings as soon as it has one of its own. */
+static void many_processes_together_cannot_do_so_either_and_small_ones_always_have_room(void)
+{
+	struct address_spaces all = {.most = 10000};
+	struct address_space *parent = address_space_new(&all), *children[64], *small;
+	int made = 0;
+
+	for (uint64_t i = 1; i < 1000; i++)
+		CHECK(!try_to_add(&parent, i));
+	for (int i = 0; i < 64; i++) {
+		children[i] = address_space_ref(parent);
+		made += !try_to_add(&children[i], 5000);
+	}
+	CHECK(made == 9 && all.mappings <= all.most);
+	CHECK(children[63] == parent && try_to_add(&children[63], 5000) == -ENOSPC);
+	small = address_space_new(&all);
+	for (uint64_t i = 1; i < 200; i++)
+		CHECK(!try_to_add(&small, i));
+	address_space_unref(small);
+	for (int i = 0; i < 64; i++)
+		address_space_unref(children[i]);
+	CHECK(!try_to_add(&parent, 5000));
+	address_space_unref(parent);
+	CHECK(!all.mappings);
 }
 
 #define TWIN_SIZE 256
@@ -171,6 +205,7 @@ int main(void)
 	RUN(a_fork_shares_until_one_side_changes);
 	RUN(memory_that_grows_piece_by_piece_stays_one_mapping);
 	RUN(a_process_cannot_make_us_keep_mappings_without_end);
+	RUN(many_processes_together_cannot_do_so_either_and_small_ones_always_have_room);
 	RUN(any_sequence_of_mappings_equals_that_of_an_array_by_address);
 	RUN(what_was_known_of_an_address_is_outdated_once_something_took_its_place);
 	return tap_end();

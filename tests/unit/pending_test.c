@@ -8,7 +8,7 @@
 #include "bpf/events.h"
 #include "tap.h"
 
-static uint64_t generations;
+static struct address_spaces spaces;
 static uint8_t memory[32768];
 
 static struct raw_stack stack_of(size_t memory_size)
@@ -32,7 +32,7 @@ static struct raw_stack stack_of(size_t memory_size)
 
 static void a_sample_keeps_all_that_its_stack_is_made_of(void)
 {
-	struct address_space *space = address_space_new(&generations);
+	struct address_space *space = address_space_new(&spaces);
 	const struct walk_range loops[WALK_LOOP_RANGES] = {{1, 2}, {3, 4}};
 	struct raw_stack stack = stack_of(5);
 	struct pending pending = {0};
@@ -59,7 +59,7 @@ static void a_sample_keeps_all_that_its_stack_is_made_of(void)
 
 static void one_that_only_waits_for_names_has_no_copy_of_its_memory(void)
 {
-	struct address_space *space = address_space_new(&generations);
+	struct address_space *space = address_space_new(&spaces);
 	struct raw_stack stack = stack_of(0);
 	const struct walk_python python = {.version = 0x030c};
 	struct pending pending = {0};
@@ -80,7 +80,7 @@ static void one_that_only_waits_for_names_has_no_copy_of_its_memory(void)
 
 static void there_is_room_for_so_many_bytes_and_no_more(void)
 {
-	struct address_space *space = address_space_new(&generations);
+	struct address_space *space = address_space_new(&spaces);
 	const struct raw_stack stack = stack_of(sizeof(memory));
 	struct pending pending = {0};
 	size_t count = 0;
@@ -106,7 +106,7 @@ static void so_many_bytes_are_those_of_address_spaces_too(void)
 	bool kept = true;
 
 	while (kept && count < 1000) {
-		space = address_space_new(&generations);
+		space = address_space_new(&spaces);
 		for (int i = 0; i < 10000; i++)
 			CHECK(!vec_push(&space->mappings, code));
 		kept = pending_add(&pending, &stack, space) && pending_add(&pending, &stack, space);
@@ -132,7 +132,7 @@ static int look(void *context, struct pending_sample *s, bool *ret_done)
 
 static void those_that_are_done_leave_and_the_others_stay_in_order(void)
 {
-	struct address_space *space = address_space_new(&generations);
+	struct address_space *space = address_space_new(&spaces);
 	const struct raw_stack stack = stack_of(8);
 	struct pending pending = {0};
 

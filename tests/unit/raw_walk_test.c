@@ -4,21 +4,21 @@
 
 #include "tap.h"
 
-static uint64_t generations;
+static struct address_spaces spaces;
 
 static void add(struct address_space **s, uint64_t start, uint32_t module)
 {
 	const struct mapping m = {
 		.start = start, .end = start + 0x1000, .base = start, .module = module};
 
-	CHECK(!address_space_add(s, &m, &generations));
+	CHECK(!address_space_add(s, &m));
 }
 
 static void what_was_found_by_replaced_code_is_walked_again(void)
 {
 	static const struct bpf_raw_stack start;
 	const uint64_t frames[] = {0x1100, 0x5100, 0x1200};
-	struct address_space *s = address_space_new(&generations);
+	struct address_space *s = address_space_new(&spaces);
 	struct raw_stack raw = {
 		.user = frames, .user_depth = 3, .walk_end = WALK_COMPLETE, .start = &start};
 
@@ -38,7 +38,7 @@ static void the_last_frame_may_have_callers_where_it_had_none(void)
 {
 	static const struct bpf_raw_stack start;
 	const uint64_t frames[] = {0x1100, 0x5100};
-	struct address_space *s = address_space_new(&generations);
+	struct address_space *s = address_space_new(&spaces);
 	struct raw_stack raw = {
 		.user = frames, .user_depth = 2, .walk_end = WALK_NO_RULE, .start = &start};
 
@@ -56,7 +56,7 @@ static void the_last_frame_may_have_callers_where_it_had_none(void)
 static void without_material_it_is_left_as_it_is(void)
 {
 	const uint64_t frames[] = {0x5100};
-	struct address_space *s = address_space_new(&generations);
+	struct address_space *s = address_space_new(&spaces);
 	struct raw_stack raw = {.user = frames, .user_depth = 1, .walk_end = WALK_NO_RULE};
 
 	CHECK(s);

@@ -507,12 +507,12 @@ static void a_table_in_use_is_kept_and_the_new_one_finds_no_room(void)
 
 	CHECK(!request_table(t, library(), &first));
 	CHECK(unwind_tables_wait(t, &first, 1, LONG_NS));
-	unwind_tables_use(t, first, 1);
+	unwind_tables_use(t, &first, 1, 1);
 	CHECK(!request_table(t, SELF, &second));
 	CHECK(unwind_tables_wait(t, &second, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, first, NULL) == UNWIND_READY);
 	CHECK(unwind_tables_state(t, second, NULL) == UNWIND_EVICTED);
-	unwind_tables_use(t, first, -1);
+	unwind_tables_use(t, &first, 1, -1);
 	CHECK(!request_table(t, SELF, &second));
 	CHECK(unwind_tables_wait(t, &second, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, second, NULL) == UNWIND_READY);
