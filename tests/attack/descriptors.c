@@ -15,6 +15,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -26,6 +27,7 @@
 #define ODD	    200
 #define LINGER_S    3600
 #define PATIENCE_US 1000000
+#define CLOSE_US    10000 /* how long closing one holds us up, too */
 
 static int passed;
 
@@ -39,6 +41,29 @@ static void pass(int socket, int fd)
 }
 
 /* --- sockets that linger ---------------------------------------------------------------------- */
+
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* Whoever is the last to close such a socket waits. Where the recorder was faster than we, or ended
+ * the connection, that is this program, until a signal comes. */
+static void begin_signals(void)
+{
+	const struct sigaction action = {.sa_handler = do_nothing};
+	const struct itimerval often = {{0, CLOSE_US}, {0, CLOSE_US}};
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static void end_signals(void)
+{
+	const struct itimerval never = {0};
+
+	setitimer(ITIMER_REAL, &never, NULL);
+}
 
 static int listen_at(struct sockaddr_in *ret)
 {
@@ -60,6 +85,7 @@ static void pass_lingering(int socket_to_recorder)
 	struct sockaddr_in address;
 
 	listen_at(&address);
+	begin_signals();
 	for (int n = 0; n < SOCKETS; n++) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
@@ -70,6 +96,7 @@ static void pass_lingering(int socket_to_recorder)
 		pass(socket_to_recorder, fd);
 		close(fd);
 	}
+	end_signals();
 }
 
 /* Our own descriptor stays open: closing it would hold us up, too. */

@@ -38,8 +38,10 @@
  * 300. */
 #define MESSAGES_AT_END 1024
 /* How long the loop waits for the process that receives descriptors (0.2 ms on a machine at rest),
- * and how often that may be held up. Connections then end that pass any. */
+ * for how long if that would run but gets no CPU, and how often it may be held up. Connections then
+ * end that pass any. */
 #define PASSED_LIMIT_NS (100 * NS_PER_MS)
+#define PASSED_MAX_NS	NS_PER_SECOND
 #define HELD_UP_MAX	3
 #define PASSED_COST	64 /* messages that could be read in the same time */
 /* Connections that wait for our exit to be closed. Then no more are accepted. */

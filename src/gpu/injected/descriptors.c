@@ -10,7 +10,8 @@
  *
  * To close a connection is to close what waits in its queue. One that carries descriptors stays
  * open until the recorder exits: nothing lingers then, and files that nobody received are not
- * flushed.
+ * flushed. So does one that held up the other process, which may receive from it until it is dead:
+ * who looks at a message has its descriptors, too, and could be the last to let go of them.
  */
 #include "gpu/injected/descriptors.h"
 
@@ -105,7 +106,7 @@ static int ask(struct injected *s, uint32_t kind, int socket, struct passed *p)
 
 	s->messages_left -= s->messages_left < PASSED_COST ? s->messages_left : PASSED_COST;
 	error = error ?: child_ask(s->receiver, &r);
-	if (!error && !child_wait(s->receiver, &p->done, clock_now_ns() + PASSED_LIMIT_NS))
+	if (!error && !child_wait(s->receiver, &p->done, clock_now_ns() + PASSED_MAX_NS))
 		child_drop(s->receiver);
 	error = error ?: p->done ? p->error : -ETIME;
 	s->held_up += error && error != -EBUSY;
@@ -124,21 +125,30 @@ static bool carries_any(int socket)
 	return head == HEAD_CARRIES;
 }
 
+/* The other process may have a copy, so that closing ours would not be enough. */
+static void shut(struct injected *s, int socket)
+{
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);
+	if (s->receiver)
+		shutdown(socket, SHUT_RDWR);
+}
+
+static void leave_open(struct injected *s)
+{
+	if (++s->unclosed == UNCLOSED_MAX)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listener, NULL);
+}
+
 void descriptors_close(struct injected *s, int socket)
 {
 	struct passed none = {.fd = -1};
 
-	/* The other process may have a copy, so that closing ours is not enough. */
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);
-	if (s->receiver)
-		shutdown(socket, SHUT_RDWR);
+	shut(s, socket);
 	if (!s->receiver || !carries_any(socket) ||
-		(!ask(s, READER_EMPTY, socket, &none) && !carries_any(socket))) {
+		(!ask(s, READER_EMPTY, socket, &none) && !carries_any(socket)))
 		close(socket);
-		return;
-	}
-	if (++s->unclosed == UNCLOSED_MAX)
-		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listener, NULL);
+	else
+		leave_open(s);
 }
 
 /* One that holds up who receives it ends the connection. */
@@ -148,6 +158,9 @@ static ssize_t receive_passed(struct instance *i, void *message, size_t size, in
 
 	if (ask(i->injected, READER_PASSED, i->fd, &p)) {
 		record_count_loss(i, LOSS_GPU_DESCRIPTORS, 1);
+		shut(i->injected, i->fd);
+		leave_open(i->injected);
+		i->fd = -1;
 		return 0;
 	}
 	*ret_fd = p.fd;
