@@ -134,32 +134,9 @@ void files_free(struct files *f)
 	free(f);
 }
 
-static void on_hello(void *context, uint64_t tag, struct child_reply *reply)
-{
-	*(int *)context = reply->error;
-}
-
-static int greet(struct child *child)
-{
-	int result = -ETIME;
-	const struct child_request r = {
-		.kind = REQUEST_HELLO,
-		.limit_ns = HELLO_LIMIT_NS,
-		.fds = {-1, -1},
-		.done = on_hello,
-		.context = &result,
-	};
-	const bool never = false;
-	int error = child_ask(child, &r);
-
-	if (!error)
-		child_wait(child, &never, clock_now_ns() + HELLO_LIMIT_NS);
-	return error ?: result;
-}
-
 void files_check(struct files *f)
 {
-	int error = f->here ? 0 : greet(f->opener) ?: greet(f->reader);
+	int error = f->here ? 0 : child_greet(f->opener) ?: child_greet(f->reader);
 
 	if (!error)
 		return;

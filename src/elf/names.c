@@ -5,7 +5,7 @@
  *
  *	u32 place's number, u32 size of the name, u64 offset of the function, the name
  *
- * where the size is 0 when only the function is known.
+ * where the size is 0 when only the function is known, and the offset is 0 when only the name is.
  */
 #include "elf/names.h"
 
@@ -105,15 +105,16 @@ static int vaddr_of(struct elf_file *elf, const struct names_question *q, size_t
 /* A function without a name is at least one function. */
 static void write_place(struct elf_file *elf, size_t n, uint64_t vaddr, struct buf *ret)
 {
-	uint64_t start = 0;
+	uint64_t start = 0, offset = 0;
 	const char *name = elf_file_function_at(elf, vaddr, &start);
+	bool begins = !elf_file_is_debug_file(elf) &&
+		      (name || !elf_file_function_start(elf, vaddr, &start)) &&
+		      !elf_file_vaddr_to_offset(elf, start, &offset);
 
 	if (name && fits(ret, strlen(name)))
-		put_name(ret, n, name, strlen(name), 0);
-	else if (!name && !elf_file_is_debug_file(elf) &&
-		 !elf_file_function_start(elf, vaddr, &start) &&
-		 !elf_file_vaddr_to_offset(elf, start, &start))
-		put_name(ret, n, "", 0, start);
+		put_name(ret, n, name, strlen(name), begins ? offset : 0);
+	else if (!name && begins)
+		put_name(ret, n, "", 0, offset);
 }
 
 static void gather_facts(struct names_file *f, struct names_facts *ret)

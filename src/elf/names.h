@@ -58,8 +58,8 @@ int names_dwarf(
 
 struct names_reader {
 	size_t count; /* of places that were asked for */
-	/* Where something is known of a place: what it is called; or (`name` is NULL) where its
-	 * function begins, as an offset. 0 or -errno, which ends the reading. */
+	/* Where something is known of a place: what it is called (or NULL), and where its function
+	 * begins, as an offset (or 0). 0 or -errno, which ends the reading. */
 	int (*visit)(void *context, size_t n, const char *name, size_t length, uint64_t function);
 	void *context;
 };

@@ -481,3 +481,26 @@ bool child_wait(struct child *c, const bool *done, uint64_t until_ns)
 		(void)poll(&p, 1, timeout_ms(c, until_ns));
 	}
 }
+
+static void on_hello(void *context, uint64_t tag, struct child_reply *reply)
+{
+	*(int *)context = reply->error;
+}
+
+int child_greet(struct child *c)
+{
+	int result = -ETIME;
+	const struct child_request r = {
+		.kind = REQUEST_HELLO,
+		.limit_ns = HELLO_LIMIT_NS,
+		.fds = {-1, -1},
+		.done = on_hello,
+		.context = &result,
+	};
+	const bool never = false;
+	int error = child_ask(c, &r);
+
+	if (!error)
+		child_wait(c, &never, clock_now_ns() + HELLO_LIMIT_NS);
+	return error ?: result;
+}

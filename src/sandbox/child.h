@@ -51,6 +51,9 @@ struct child_request {
 struct child *child_new(const char *program, const char *role, int epoll);
 /* Begins the process now, so that the first request need not wait for that. */
 void child_begin(struct child *c);
+/* Begins it, if it has not begun, and waits until it answers: 0, or why it does not: -errno. Not
+ * while anything else has no answer. */
+int child_greet(struct child *c);
 /* Ends the process; what is in the queue is dropped. */
 void child_free(struct child *c);
 /* Drops what is in the queue, and ends a process that is at it. */

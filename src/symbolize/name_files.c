@@ -245,6 +245,38 @@ int name_files_open_map(struct name_files *f, const struct open_later *r, int ro
 	return error;
 }
 
+/* A request, and a path behind it. */
+static int ask_for_path(struct name_files *f, uint32_t kind, const void *data, size_t size,
+	const char *path, struct opened *ret, int *ret_fd)
+{
+	struct buf b = BUF_INIT;
+	int error;
+
+	buf_append(&b, data, size);
+	buf_append(&b, path, strlen(path) + 1);
+	error = ask_opener(f, kind, &b, -1, ret, sizeof(*ret), ret_fd);
+	buf_release(&b);
+	return error;
+}
+
+int name_files_open_mapped(struct name_files *f, const struct open_mapped *r, const char *path,
+	struct opened *ret, int *ret_fd)
+{
+	if (!f->opener)
+		return opener_open_mapped(r, path, ret, ret_fd);
+	return ask_for_path(f, OPENER_OPEN_MAPPED, r, sizeof(*r), path, ret, ret_fd);
+}
+
+int name_files_open_debug(
+	struct name_files *f, const struct open_debug *r, const char *path, int *ret_fd)
+{
+	struct opened opened;
+
+	if (!f->opener)
+		return opener_open_debug(r, path, &opened, ret_fd);
+	return ask_for_path(f, OPENER_OPEN_DEBUG, r, sizeof(*r), path, &opened, ret_fd);
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Answers are appended to `ret`. */

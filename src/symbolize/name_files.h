@@ -44,6 +44,12 @@ int name_files_open(struct name_files *f, const struct name_paths *paths, uint32
 int name_files_open_map(struct name_files *f, const struct open_later *r, int root,
 	struct file_identity *ret, int *ret_fd);
 
+/* The file that a process maps, which runs, and the separate debug file of that: likewise. */
+int name_files_open_mapped(struct name_files *f, const struct open_mapped *r, const char *path,
+	struct opened *ret, int *ret_fd);
+int name_files_open_debug(
+	struct name_files *f, const struct open_debug *r, const char *path, int *ret_fd);
+
 /* These are of PLACES_MAX places at most (sandbox/reader.h): 0 or -errno without text. */
 int name_files_names(struct name_files *f, const struct names_question *q, struct buf *ret);
 int name_files_map_names(struct name_files *f, const struct names_question *q, struct buf *ret);
