@@ -86,7 +86,7 @@ fi
 
 # Those that between them run every BPF program; make check-kernels: all, on all kernels.
 kernel_tests=
-for test in programs samples launches walk waits monitor_programs monitor_drm; do
+for test in programs samples launches walk waits monitor_programs monitor_drm blocked; do
 	kernel_tests="$kernel_tests tests/vm/$test.t"
 done
 # An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: each has the

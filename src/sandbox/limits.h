@@ -48,6 +48,8 @@
 #define NAMES_OPEN_LOST_NS (4 * NS_PER_SECOND)
 #define NAMES_READ_LOST_NS (40 * NS_PER_SECOND)
 #define LINES_LOST_NS	   (120 * NS_PER_SECOND)
+/* Of the second, for a monitor's few stacks. */
+#define STACKS_READ_LOST_NS (10 * NS_PER_SECOND)
 
 #define QUEUE_MAX     32768 /* requests that wait for a process */
 #define OPEN_BACKLOG  256   /* files are not opened while so many wait to be read */

@@ -4,18 +4,25 @@
 #include "cmd/monitor/stacks.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sandbox/limits.h"
+#include "sandbox/message.h"
+#include "sandbox/reader.h"
+#include "sandbox/sandbox.h"
 #include "tap.h"
 
 #define PAGE	    4096
 #define VADDR	    0x401000 /* where the code was linked to run */
 #define CODE_OFFSET 0x10
 #define FILE_NAME   "/tmp/xpuprof-monitor-stacks-test-XXXXXX"
+#define DEADLY_NAME "/tmp/xpuprof-monitor-deadly-test-XXXXXX"
+#define PROGRAM	    "/proc/self/exe"
 
 static uint64_t stack[2];
 
@@ -53,7 +60,19 @@ static bool write_program(int fd)
 	return write(fd, pages, sizeof(pages)) == sizeof(pages);
 }
 
-static void code_without_a_name_has_the_address_that_its_file_was_linked_at(void)
+/* Code of a file that is mapped, as the leaf and the last thing in it: a call that returns behind
+ * it. */
+static void *map_program(int fd)
+{
+	void *code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, PAGE);
+
+	CHECK(code != MAP_FAILED);
+	stack[0] = (uintptr_t)code + CODE_OFFSET;
+	stack[1] = (uintptr_t)code + PAGE;
+	return code;
+}
+
+static void check_addresses(const char *program)
 {
 	char path[] = FILE_NAME, leaf[sizeof(path) + 32], caller[sizeof(path) + 32];
 	struct buf out = BUF_INIT;
@@ -62,13 +81,11 @@ static void code_without_a_name_has_the_address_that_its_file_was_linked_at(void
 	void *code;
 
 	CHECK(fd >= 0 && write_program(fd));
-	code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, PAGE);
-	CHECK(code != MAP_FAILED);
-	stack[0] = (uintptr_t)code + CODE_OFFSET;
-	/* returns behind a call that is the last thing in the file */
-	stack[1] = (uintptr_t)code + PAGE;
-	CHECK(!stack_names_new(NULL, &n));
+	code = map_program(fd);
+	CHECK(!stack_names_new(NULL, program, &n));
+	CHECK(!stack_names_refusal(n));
 	CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
+	CHECK(!stack_names_unreadable(n));
 	snprintf(leaf, sizeof(leaf), "%s+0x%x\n", strrchr(path, '/') + 1, VADDR + CODE_OFFSET);
 	snprintf(caller, sizeof(caller), "%s+0x%x\n", strrchr(path, '/') + 1, VADDR + PAGE);
 	CHECK(!strncmp(buf_text(&out), leaf, strlen(leaf)));
@@ -80,8 +97,120 @@ static void code_without_a_name_has_the_address_that_its_file_was_linked_at(void
 	unlink(path);
 }
 
-int main(void)
+static void code_without_a_name_has_the_address_that_its_file_was_linked_at(void)
 {
+	check_addresses(PROGRAM);
+	check_addresses(NULL);
+}
+
+static void check_names(const char *program)
+{
+	struct buf out = BUF_INIT;
+	struct stack_names *n;
+
+	stack[0] = (uintptr_t)write_program + 4;
+	stack[1] = (uintptr_t)check_names + 2;
+	CHECK(!stack_names_new(NULL, program, &n));
+	CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
+	CHECK(!strncmp(buf_text(&out), "write_program+0x4 [", 19));
+	CHECK(strstr(buf_text(&out), "\ncheck_names+0x2 ["));
+	buf_release(&out);
+	stack_names_free(n);
+}
+
+static void code_has_the_names_of_its_file(void)
+{
+	check_names(PROGRAM);
+	check_names(NULL);
+}
+
+static void a_file_that_kills_its_reader_is_asked_about_once(void)
+{
+	char path[] = DEADLY_NAME, leaf[sizeof(path) + 32];
+	struct buf out = BUF_INIT;
+	struct stack_names *n;
+	int fd = mkstemp(path);
+	void *code;
+
+	CHECK(fd >= 0 && write_program(fd));
+	code = map_program(fd);
+	CHECK(!stack_names_new(NULL, PROGRAM, &n));
+	snprintf(leaf, sizeof(leaf), "%s+0x%x\n", strrchr(path, '/') + 1, PAGE + CODE_OFFSET);
+	for (int i = 0; i < 3; i++) {
+		buf_reset(&out);
+		CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
+		CHECK(!strncmp(buf_text(&out), leaf, strlen(leaf)));
+		CHECK(stack_names_unreadable(n) == 1);
+	}
+	buf_release(&out);
+	stack_names_free(n);
+	munmap(code, PAGE);
+	close(fd);
+	unlink(path);
+}
+
+static void where_no_process_can_begin_files_are_read_here(void)
+{
+	struct buf out = BUF_INIT;
+	struct stack_names *n;
+
+	stack[0] = stack[1] = (uintptr_t)write_program + 4;
+	CHECK(!stack_names_new(NULL, "/no/such/program", &n));
+	CHECK(stack_names_refusal(n) != NULL);
+	CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
+	CHECK(!strncmp(buf_text(&out), "write_program+0x4 [", 19));
+	buf_release(&out);
+	stack_names_free(n);
+}
+
+static bool is_deadly(int fd)
+{
+	char link[32], path[512] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "-deadly-");
+}
+
+/* A reader of which some files make an end. */
+static int read_files(void)
+{
+	const int no_fds[MESSAGE_FDS] = {-1, -1};
+	struct names_file file = {0};
+	struct buf request = BUF_INIT, reply = BUF_INIT;
+	int kind, fds[MESSAGE_FDS];
+
+	while (!sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds)) {
+		const size_t head = sizeof(struct places);
+		struct names_question q = {.fd = fds[0], .debug_fd = fds[1]};
+		int error = 0;
+
+		buf_reset(&reply);
+		if (is_deadly(fds[0]))
+			raise(SIGKILL);
+		if (kind == READER_NAMES) {
+			memmove(request.data, request.data + head, request.size - head);
+			q.places = (const uint64_t *)(const void *)request.data;
+			q.count = (request.size - head) / sizeof(uint64_t);
+			error = names_write(&file, &q, &reply);
+		}
+		(void)sandbox_send(SANDBOX_SOCKET, error, reply.data, reply.size, no_fds);
+		sandbox_close(fds);
+	}
+	names_file_close(&file);
+	buf_release(&request);
+	buf_release(&reply);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[2], SANDBOX_READER))
+		return read_files();
+	if (argc == 3)
+		return sandbox_run(argv[2]);
 	RUN(code_without_a_name_has_the_address_that_its_file_was_linked_at);
+	RUN(code_has_the_names_of_its_file);
+	RUN(a_file_that_kills_its_reader_is_asked_about_once);
+	RUN(where_no_process_can_begin_files_are_read_here);
 	return tap_end();
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "cmd/cmd.h"
 #include "cmd/monitor/stacks.h"
 #include "cmd/monitor/stats.h"
 #include "monitor/line.h"
@@ -137,10 +138,14 @@ static int name_stacks(struct watch *w, struct left *l)
 {
 	size_t shown = l->rows.count < LEFT_ROWS_SHOWN ? l->rows.count : LEFT_ROWS_SHOWN;
 	struct stack_names *names;
-	int error = shown ? stack_names_new(w, &names) : 0;
+	int error = shown ? stack_names_new(w, "/proc/self/exe", &names) : 0;
 
 	if (error || !shown)
 		return error;
+	if (stack_names_refusal(names))
+		cmd_error("files of programs are read with our own rights, as the processes for "
+			  "that cannot begin: %s",
+			stack_names_refusal(names));
 	for (size_t i = 0; i < shown; i++) {
 		struct left_row *r = &l->rows.items[i];
 		struct buf text = BUF_INIT;
@@ -152,6 +157,7 @@ static int name_stacks(struct watch *w, struct left *l)
 		r->stack = text.failed || !text.size ? NULL : strdup(text.data);
 		buf_release(&text);
 	}
+	l->unreadable = stack_names_unreadable(names);
 	stack_names_free(names);
 	return 0;
 }

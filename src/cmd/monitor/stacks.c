@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The list of the kernel's symbols is read once. Files are opened by the way that the process has
- * to them (/proc/PID/root), one after the other: the few stacks that are shown have few files.
- */
+/* The list of the kernel's symbols is read once. */
 #include "cmd/monitor/stacks.h"
 
 #include <inttypes.h>
@@ -10,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/demangle.h"
@@ -18,7 +14,7 @@
 #include "base/io.h"
 #include "base/printable.h"
 #include "base/proc_text.h"
-#include "elf/elf_file.h"
+#include "cmd/monitor/code_files.h"
 #include "symbolize/kallsyms.h"
 
 #define KALLSYMS_MAX_BYTES ((size_t)256 << 20)
@@ -31,17 +27,19 @@ struct stack_names {
 	struct buf kallsyms;
 	struct buf maps; /* of maps_pid */
 	uint32_t maps_pid;
-	const char *no_maps;   /* why they are not there; NULL: they are */
-	struct elf_file *file; /* the last one */
-	char *path;
+	const char *no_maps; /* why they are not there; NULL: they are */
+	struct code_files *files;
 };
 
-int stack_names_new(struct watch *w, struct stack_names **ret)
+int stack_names_new(struct watch *w, const char *program, struct stack_names **ret)
 {
 	struct stack_names *n = calloc(1, sizeof(*n));
+	int error = n ? code_files_new(program, &n->files) : error_memory(NULL);
 
-	if (!n)
-		return error_memory(NULL);
+	if (error) {
+		free(n);
+		return error;
+	}
 	n->watch = w;
 	/* Without it kernel frames are addresses. */
 	if (io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, &n->kallsyms))
@@ -56,9 +54,18 @@ void stack_names_free(struct stack_names *n)
 		return;
 	buf_release(&n->kallsyms);
 	buf_release(&n->maps);
-	elf_file_close(n->file);
-	free(n->path);
+	code_files_free(n->files);
 	free(n);
+}
+
+const char *stack_names_refusal(const struct stack_names *n)
+{
+	return code_files_refusal(n->files);
+}
+
+uint64_t stack_names_unreadable(const struct stack_names *n)
+{
+	return code_files_unreadable(n->files);
 }
 
 static int by_address(const void *left, const void *right)
@@ -130,75 +137,86 @@ static void read_maps(struct stack_names *n, uint32_t pid, uint64_t time_ns)
 	}
 }
 
-struct mapped {
-	uint64_t start, offset;
-	char path[4096];
-};
-
-static bool find_mapping(const struct buf *maps, uint64_t address, struct mapped *ret)
+static bool find_mapping(const struct buf *maps, uint64_t address, struct proc_mapping *ret)
 {
 	for (const char *line = buf_text(maps); *line;) {
 		size_t length = strcspn(line, "\n");
-		struct proc_mapping m;
 
-		if (proc_mapping_parse(line, length, &m) && m.executable && address >= m.start &&
-			address < m.end && m.path_size < sizeof(ret->path)) {
-			ret->start = m.start;
-			ret->offset = m.offset;
-			memcpy(ret->path, m.path, m.path_size);
-			ret->path[m.path_size] = '\0';
+		if (proc_mapping_parse(line, length, ret) && ret->executable &&
+			address >= ret->start && address < ret->end)
 			return true;
-		}
 		line += length + (line[length] != '\0');
 	}
 	return false;
 }
 
-static struct elf_file *open_file(struct stack_names *n, uint32_t pid, const char *path)
-{
-	char *full;
-
-	if (asprintf(&full, "/proc/%u/root%s", pid, path) < 0)
-		return NULL;
-	if (n->path && !strcmp(n->path, full)) {
-		free(full);
-		return n->file;
-	}
-	elf_file_close(n->file);
-	free(n->path);
-	n->path = full;
-	if (elf_file_open(&n->file, full))
-		n->file = NULL;
-	return n->file;
-}
-
-/* The function at an address, or NULL, and the address in it. Without a function that is an address
- * in the file, as addr2line takes it; where the file cannot be read, an offset in it. */
-static const char *function_of(struct stack_names *n, uint32_t pid, const struct mapped *m,
-	uint64_t address, uint64_t *ret_at)
-{
-	struct elf_file *f = m->path[0] == '/' ? open_file(n, pid, m->path) : NULL;
-	uint64_t vaddr, start;
-	const char *name;
-
-	*ret_at = address - m->start + m->offset;
-	if (!f || elf_file_offset_to_vaddr(f, *ret_at, &vaddr))
-		return NULL;
-	name = elf_file_function_at(f, vaddr, &start);
-	*ret_at = name ? vaddr - start : vaddr;
-	return name;
-}
-
 static const char *why_not_named(
 	struct stack_names *n, uint32_t pid, uint64_t time_ns, uint64_t leaf)
 {
-	struct mapped m;
+	struct proc_mapping m;
 
 	if (n->maps_pid != pid)
 		read_maps(n, pid, time_ns);
 	if (n->no_maps || find_mapping(&n->maps, leaf, &m))
 		return n->no_maps;
 	return "this code is not there any more: another program now?";
+}
+
+/* A frame of a process. Where another one was called from (all but the leaf), `back` is 1: the
+ * address is where the call returns to, so the call is before it. */
+struct frame {
+	uint64_t address, back;
+	bool mapped;
+	struct proc_mapping mapping; /* its path is in the text of the maps */
+	struct code_place place;
+};
+
+static bool is_of_a_file(const struct frame *f)
+{
+	return f->mapped && f->mapping.path_size && f->mapping.path[0] == '/';
+}
+
+static bool is_of_the_same_file(const struct frame *f, const struct frame *other)
+{
+	const struct proc_mapping *a = &f->mapping, *b = &other->mapping;
+
+	return is_of_a_file(other) && a->inode == b->inode && a->major == b->major &&
+	       a->minor == b->minor && a->path_size == b->path_size &&
+	       !memcmp(a->path, b->path, a->path_size);
+}
+
+static void find_frames(
+	const struct stack_names *n, const uint64_t *addresses, size_t count, struct frame *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct frame *f = &ret[i];
+
+		f->address = addresses[i];
+		f->back = i > 0;
+		f->mapped = find_mapping(&n->maps, f->address - f->back, &f->mapping);
+		f->place.offset = f->address - f->back - f->mapping.start + f->mapping.offset;
+		f->place.at = f->place.offset;
+	}
+}
+
+/* All frames of a file at once. */
+static void name_frames(struct stack_names *n, uint32_t pid, struct frame *frames, size_t count)
+{
+	bool asked[MONITOR_STACK_DEPTH] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct code_place *places[MONITOR_STACK_DEPTH];
+		size_t same = 0;
+
+		if (asked[i] || !is_of_a_file(&frames[i]))
+			continue;
+		for (size_t j = i; j < count; j++)
+			if (is_of_the_same_file(&frames[i], &frames[j])) {
+				places[same++] = &frames[j].place;
+				asked[j] = true;
+			}
+		code_files_name(n->files, pid, &frames[i].mapping, places, same);
+	}
 }
 
 static void put_function(const char *name, struct buf *out)
@@ -210,32 +228,50 @@ static void put_function(const char *name, struct buf *out)
 	buf_release_for(&readable, out);
 }
 
-/* `called`: the address is where a call returns to, so the call is before it. */
-static void put_user_frame(
-	struct stack_names *n, uint32_t pid, uint64_t address, bool called, struct buf *out)
+/* The last part of the path of a file; another path is shown as it is. */
+static void put_mapping(const struct proc_mapping *m, struct buf *out)
 {
-	struct mapped m;
-	uint64_t at = address - called, offset;
-	const char *name, *slash;
+	char *path = strndup(m->path, m->path_size), *slash;
 
-	if (!find_mapping(&n->maps, at, &m)) {
-		buf_printf(out, "0x%" PRIx64 "\n", address);
+	if (!path) {
+		out->failed = true;
 		return;
 	}
-	slash = strrchr(m.path, '/');
-	slash = slash && m.path[0] == '/' ? slash + 1 : m.path[0] ? m.path : "anonymous";
-	name = function_of(n, pid, &m, at, &offset);
-	if (name)
-		put_function(name, out);
+	slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+	printable_puts(out, slash ? slash + 1 : path[0] ? path : "anonymous");
+	free(path);
+}
+
+static void put_user_frame(const struct frame *f, struct buf *out)
+{
+	if (!f->mapped) {
+		buf_printf(out, "0x%" PRIx64 "\n", f->address);
+		return;
+	}
+	if (f->place.name)
+		put_function(f->place.name, out);
 	else
-		printable_puts(out, slash);
-	buf_printf(out, "+0x%" PRIx64, offset + called);
-	if (name) {
+		put_mapping(&f->mapping, out);
+	buf_printf(out, "+0x%" PRIx64, f->place.at + f->back);
+	if (f->place.name) {
 		buf_puts(out, " [");
-		printable_puts(out, slash);
+		put_mapping(&f->mapping, out);
 		buf_putc(out, ']');
 	}
 	buf_putc(out, '\n');
+}
+
+static void put_user(struct stack_names *n, uint32_t pid, const uint64_t *addresses, size_t count,
+	struct buf *out)
+{
+	struct frame frames[MONITOR_STACK_DEPTH] = {0};
+
+	find_frames(n, addresses, count, frames);
+	name_frames(n, pid, frames, count);
+	for (size_t i = 0; i < count; i++) {
+		put_user_frame(&frames[i], out);
+		free(frames[i].place.name);
+	}
 }
 
 const char *stack_names_write(struct stack_names *n, int32_t kernel_stack, int32_t user_stack,
@@ -248,11 +284,9 @@ const char *stack_names_write(struct stack_names *n, int32_t kernel_stack, int32
 	put_kernel(n, addresses, count, out);
 	count = user_stack < 0 ? 0 : watch_stack(n->watch, user_stack, addresses);
 	why_not = count ? why_not_named(n, pid, time_ns, addresses[0]) : NULL;
-	for (size_t i = 0; i < count; i++) {
-		if (why_not)
-			buf_printf(out, "0x%" PRIx64 "\n", addresses[i]);
-		else
-			put_user_frame(n, pid, addresses[i], i > 0, out);
-	}
+	if (!why_not)
+		put_user(n, pid, addresses, count, out);
+	for (size_t i = 0; why_not && i < count; i++)
+		buf_printf(out, "0x%" PRIx64 "\n", addresses[i]);
 	return why_not;
 }

@@ -34,6 +34,7 @@ struct left {
 	char unknown[200];		  /* why it is not known what was left; empty: it is */
 	struct vec(struct left_row) rows; /* the largest first */
 	uint64_t count, sum;
+	uint64_t unreadable; /* files that names could not be read from */
 };
 
 struct monitor_stats {

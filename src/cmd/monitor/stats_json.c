@@ -175,6 +175,8 @@ static void json_left(struct json_writer *w, const struct monitor_stats *st, con
 	json_number(w, "count", l->count);
 	if (o->by_stack)
 		json_number(w, "sum_bytes", l->sum);
+	if (l->unreadable)
+		json_number(w, "files_unreadable", l->unreadable);
 	json_begin(w, "rows", '[');
 	for (size_t i = 0; i < l->rows.count; i++) {
 		const struct left_row *r = &l->rows.items[i];

@@ -518,6 +518,9 @@ static void put_left(const struct text *t, const struct left *l)
 		put_left_row(t, &l->rows.items[i], o->by_stack);
 	if (shown < l->rows.count)
 		buf_printf(t->out, "%10s and %zu more\n", "", l->rows.count - shown);
+	if (l->unreadable)
+		buf_printf(t->out, "%10s file%s without names: damaged, too large or too slow\n",
+			text_count(count, l->unreadable), l->unreadable == 1 ? "" : "s");
 }
 
 /* "12 RUN, 3 DONE" behind what it is; nothing when there is none. */
