@@ -320,6 +320,12 @@ class LoopTrace:
                 pass
 
 
+def recorder_environment(more=None):
+    """Root's, with a cache of unwind tables of its own: attacks fill it."""
+    own = {"HOME": ROOT_HOME, "XPUPROF_CACHE_DIR": os.path.join(ROOT_HOME, "cache")}
+    return {**os.environ, **own, **(more or {})}
+
+
 class Recorder:
     """with Recorder("--cpu-only", "-p", pid) as r: the recording runs; stops at the end of the block, if not before.
 
@@ -342,7 +348,7 @@ class Recorder:
         self.output = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [XPUPROF, "record", *map(str, options), "-o", self.profile, *(["--", *command] if command else [])],
-            cwd=self.folder, env=dict(os.environ, HOME=ROOT_HOME, **(environment or {})), stdin=subprocess.DEVNULL,
+            cwd=self.folder, env=recorder_environment(environment), stdin=subprocess.DEVNULL,
             stdout=self.output, stderr=self.output, start_new_session=True,
             preexec_fn=self.memory.enter if self.memory.path else None)
         started.append(self.process)
