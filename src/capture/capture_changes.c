@@ -21,6 +21,9 @@ static int note_end(struct capture *c, uint32_t pid)
 	if (!process || !process->maps_gpu_driver)
 		return 0;
 	error = tasks_process(c->tasks, pid, &ended.process);
+	/* One process may stand for many that come and go. */
+	if (!error && c->ended.count && c->ended.items[c->ended.count - 1].process == ended.process)
+		return 0;
 	if (!error && vec_push(&c->ended, ended) < 0)
 		error = error_errno(-ENOMEM, "cannot keep track of process %u", pid);
 	return error;

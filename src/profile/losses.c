@@ -149,6 +149,14 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_MAPPINGS_CUT] = LESSER_ONE("mappings_cut",
 		"mappings of code left out, as processes have too many; frames there are [unknown]",
 		"mapping of code left out, as processes have too many; frames there are [unknown]"),
+	[LOSS_PROCESSES_CUT] = LESSER_ONE("processes_cut",
+		"processes shown as one, " PROCESSES_LEFT_OUT, "process shown as " PROCESSES_LEFT_OUT),
+	[LOSS_THREADS_CUT] = LESSER_ONE("threads_cut",
+		"events of threads that are shown as one of their process, " THREADS_LEFT_OUT,
+		"event of a thread that is shown as " THREADS_LEFT_OUT),
+	[LOSS_TASK_NAMES_CUT] = LESSER_ONE("task_names_cut",
+		"names of processes and threads left out: too many different ones",
+		"name of a process or thread left out: too many different ones"),
 };
 // clang-format on
 

@@ -68,10 +68,13 @@ enum profile_frame_kind {
 	FRAME_NOTE, /* not code: says something about the stack; named in brackets */
 };
 
+/* A name that there was no room for. */
+#define NAME_LEFT_OUT "[too many names]"
+/* So too, of all processes and of the threads of a process that stand for each other. */
+#define PROCESSES_LEFT_OUT "[too many processes]"
+#define THREADS_LEFT_OUT   "[too many threads]"
 /* The name of the note at the root end of a stack that does not reach its root; where it is known
  * why, that stands before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
-/* A name that there was no room for. */
-#define NAME_LEFT_OUT	"[too many names]"
 #define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
@@ -578,7 +581,11 @@ enum profile_loss {
 	LOSS_GPU_DESCRIPTORS,
 	/* processes whose memory held up, or ended, what reads Python there */
 	LOSS_PYTHON_UNREADABLE,
-	LOSS_MAPPINGS_CUT, /* mappings of processes beyond what is kept */
+	LOSS_MAPPINGS_CUT,  /* mappings of processes beyond what is kept */
+	LOSS_PROCESSES_CUT, /* processes, so too: one stands for all of these */
+	/* what threads did, beyond those that are kept: one of the process stands for them */
+	LOSS_THREADS_CUT,
+	LOSS_TASK_NAMES_CUT, /* names and command lines of processes, names of threads */
 	LOSS_KINDS
 };
 

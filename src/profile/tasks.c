@@ -28,6 +28,12 @@
 #define CMDLINE_MAX_BYTES 4096
 #define NAME_MAX_BYTES	  64 /* the kernel's own limit for names of threads is 15 */
 
+/* Of an image or a thread, with its entry in the profile's tables and the maps. */
+#define PROCESS_COST_BYTES 256
+#define THREAD_COST_BYTES  128
+
+#define REST_TID UINT32_MAX /* in `threads`: the one for which others have no room */
+
 struct identity {
 	uint64_t start_ticks; /* since boot */
 	uint64_t stack;
@@ -49,6 +55,9 @@ struct tasks {
 	struct map latest;		 /* pid -> process id, also when it has ended */
 	struct map threads;		 /* process id << 32 | tid -> thread id */
 	struct map profilers;		 /* thread ids that are the profiler's own */
+	struct map rests;		 /* thread ids that stand for others */
+	uint32_t rest;			 /* the process that does so; 0: there is none yet */
+	struct tasks_limits limits, used;
 };
 
 int tasks_new(struct tasks **ret, struct profile_writer *w)
@@ -58,6 +67,7 @@ int tasks_new(struct tasks **ret, struct profile_writer *w)
 	if (!t)
 		return error_errno(-ENOMEM, "cannot keep track of processes");
 	t->writer = w;
+	t->limits = TASKS_LIMITS;
 	*ret = t;
 	return 0;
 }
@@ -71,7 +81,13 @@ void tasks_free(struct tasks *t)
 	map_release(&t->latest);
 	map_release(&t->threads);
 	map_release(&t->profilers);
+	map_release(&t->rests);
 	free(t);
+}
+
+void tasks_limit(struct tasks *t, struct tasks_limits limits)
+{
+	t->limits = limits;
 }
 
 static int fail_memory(void)
@@ -97,6 +113,34 @@ static uint32_t present_process(const struct tasks *t, uint32_t pid)
 static uint64_t thread_key(uint32_t process, uint32_t tid)
 {
 	return (uint64_t)process << 32 | tid;
+}
+
+static int add_text(struct tasks *t, const char *text, uint32_t *ret_id)
+{
+	return profile_add_string(t->writer, text, strlen(text), ret_id);
+}
+
+/* *ret_id: 0 when it is new and there is no room for it, which is counted. */
+static int try_name(struct tasks *t, const char *text, size_t size, uint32_t *ret_id)
+{
+	uint64_t before = profile_writer_table_bytes(t->writer);
+	int error;
+
+	*ret_id = profile_find_string(t->writer, text, size);
+	if (*ret_id)
+		return 0;
+	if (t->used.names >= t->limits.names)
+		return profile_count_loss(t->writer, LOSS_TASK_NAMES_CUT, 1);
+	error = profile_add_string(t->writer, text, size, ret_id);
+	t->used.names += profile_writer_table_bytes(t->writer) - before;
+	return error;
+}
+
+static int add_name(struct tasks *t, const char *text, size_t size, uint32_t *ret_id)
+{
+	int error = try_name(t, text, size, ret_id);
+
+	return error || *ret_id ? error : add_text(t, NAME_LEFT_OUT, ret_id);
 }
 
 /*
@@ -134,7 +178,7 @@ static int intern_proc(
 	size_t size = read_proc(pid, name, text, limit + 1);
 
 	if (size)
-		return profile_add_string(t->writer, text, size, ret_id);
+		return add_name(t, text, size, ret_id);
 	*ret_id = 0;
 	return 0;
 }
@@ -144,7 +188,7 @@ static int intern_or_proc(struct tasks *t, const char *text, uint32_t pid, const
 	size_t limit, uint32_t *ret_id)
 {
 	if (text)
-		return profile_add_string(t->writer, text, strnlen(text, limit), ret_id);
+		return add_name(t, text, strnlen(text, limit), ret_id);
 	return intern_proc(t, pid, name, limit, ret_id);
 }
 
@@ -193,10 +237,9 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return start_ns > boot_ns - now_ns ? start_ns - (boot_ns - now_ns) : 0;
 }
 
-/* Makes `image` what its pid is now. */
-static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_process)
+/* Adds a process to the profile and here. */
+static int keep_image(struct tasks *t, const struct image *image, uint32_t *ret_process)
 {
-	const uint64_t *known;
 	uint32_t process, before;
 	int error = profile_add_process(t->writer, &image->process, &process);
 
@@ -209,16 +252,58 @@ static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_p
 			return fail_memory();
 		memset(t->images.items + t->images.count, 0, more * sizeof(*image));
 		t->images.count = process;
+		t->used.processes += more * PROCESS_COST_BYTES;
 	}
-	known = map_get(&t->latest, image->process.pid);
-	before = known && *known < process ? (uint32_t)*known : t->images.items[process - 1].before;
+	before = t->images.items[process - 1].before;
 	t->images.items[process - 1] = *image;
 	t->images.items[process - 1].before = before;
+	*ret_process = process;
+	return 0;
+}
+
+/* Makes `image` what its pid is now. */
+static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_process)
+{
+	const uint64_t *known;
+	uint32_t process;
+	int error = keep_image(t, image, &process);
+
+	if (error)
+		return error;
+	known = map_get(&t->latest, image->process.pid);
+	if (known && *known < process)
+		t->images.items[process - 1].before = (uint32_t)*known;
 	if (map_put(&t->present, image->process.pid, process) ||
 		map_put(&t->latest, image->process.pid, process))
 		return fail_memory();
 	*ret_process = process;
 	return 0;
+}
+
+static bool is_full(const struct tasks *t)
+{
+	return t->used.processes >= t->limits.processes;
+}
+
+/* There is no room for what `pid` is from then on: one process stands for all of these. */
+static int leave_out(struct tasks *t, uint32_t pid, uint64_t since_ns, uint32_t *ret_process)
+{
+	const uint64_t *latest = map_get(&t->latest, pid);
+	struct image rest = {0}, *before = image_of(t, latest ? (uint32_t)*latest : 0);
+	int error = 0;
+
+	if (before && !before->ended_ns)
+		before->ended_ns = since_ns;
+	if (!t->rest) {
+		error = add_text(t, PROCESSES_LEFT_OUT, &rest.process.comm);
+		error = error ?: keep_image(t, &rest, &t->rest);
+	}
+	if (error)
+		return error;
+	if (map_put(&t->present, pid, t->rest))
+		return fail_memory();
+	*ret_process = t->rest;
+	return profile_count_loss(t->writer, LOSS_PROCESSES_CUT, 1);
 }
 
 static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
@@ -228,6 +313,8 @@ static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 	uint32_t parent_pid;
 	int error;
 
+	if (is_full(t))
+		return leave_out(t, pid, image.known_ns, ret_process);
 	if (read_identity(pid, &image.identity, &parent_pid)) {
 		image.process.start_ns = ticks_to_ns(image.identity.start_ticks);
 		image.process.parent = present_process(t, parent_pid);
@@ -264,6 +351,8 @@ int tasks_fork(struct tasks *t, uint32_t parent_pid, uint32_t pid, uint64_t time
 			known->process.parent = parent;
 		return profile_update_process(t->writer, process, &known->process);
 	}
+	if (is_full(t))
+		return leave_out(t, pid, time_ns, &process);
 	if (parent) {
 		image.process.comm = image_of(t, parent)->process.comm;
 		image.process.cmdline = image_of(t, parent)->process.cmdline;
@@ -285,6 +374,8 @@ int tasks_exec(
 
 	if (known)
 		return 0;
+	if (is_full(t))
+		return leave_out(t, pid, time_ns, &process);
 	if (process)
 		image.process.parent = image_of(t, process)->process.parent;
 	else if (read_identity(pid, &identity, &parent_pid))
@@ -349,6 +440,33 @@ static int look_up_name(struct tasks *t, uint32_t process, uint32_t tid, uint32_
 	return 0;
 }
 
+/* The one that stands for threads of this process. */
+static int rest_of(struct tasks *t, uint32_t process, uint32_t *ret_thread)
+{
+	const uint64_t *known = map_get(&t->threads, thread_key(process, REST_TID));
+	struct profile_thread rest = {.process = process};
+	int error = 0;
+
+	if (known) {
+		*ret_thread = (uint32_t)*known;
+	} else {
+		error = add_text(t, THREADS_LEFT_OUT, &rest.name);
+		error = error ?: profile_add_thread(t->writer, &rest, ret_thread);
+		if (error)
+			return error;
+		if (map_put(&t->threads, thread_key(process, REST_TID), *ret_thread) ||
+			map_put(&t->rests, *ret_thread, 1))
+			return fail_memory();
+	}
+	/* Processes that are left out are counted themselves. */
+	return process == t->rest ? 0 : profile_count_loss(t->writer, LOSS_THREADS_CUT, 1);
+}
+
+static bool is_rest(const struct tasks *t, uint32_t thread)
+{
+	return map_get(&t->rests, thread) != NULL;
+}
+
 int tasks_thread_of(
 	struct tasks *t, uint32_t process, uint32_t tid, const char *name, uint32_t *ret_thread)
 {
@@ -361,9 +479,10 @@ int tasks_thread_of(
 		*ret_thread = (uint32_t)*known;
 		return 0;
 	}
+	if ((t->rest && process == t->rest) || t->used.threads >= t->limits.threads)
+		return rest_of(t, process, ret_thread);
 	if (name)
-		error = profile_add_string(
-			t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
+		error = add_name(t, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
 	else
 		error = look_up_name(t, process, tid, &thread.name);
 	error = error ?: profile_add_thread(t->writer, &thread, &id);
@@ -371,6 +490,7 @@ int tasks_thread_of(
 		return error;
 	if (map_put(&t->threads, thread_key(process, tid), id))
 		return fail_memory();
+	t->used.threads += THREAD_COST_BYTES;
 	*ret_thread = id;
 	return 0;
 }
@@ -422,6 +542,8 @@ void tasks_new_thread(struct tasks *t, uint32_t pid, uint32_t tid)
 
 int tasks_set_profiler(struct tasks *t, uint32_t thread)
 {
+	if (is_rest(t, thread))
+		return 0;
 	if (map_put(&t->profilers, thread, 1))
 		return fail_memory();
 	return profile_flag_thread(t->writer, thread, THREAD_PROFILER);
@@ -439,10 +561,10 @@ int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)
 	uint32_t id;
 	int error = tasks_thread(t, pid, tid, name, &id);
 
-	error = error
-			?: profile_add_string(
-				   t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
-	if (error)
+	if (error || is_rest(t, id))
+		return error;
+	error = try_name(t, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
+	if (error || !thread.name)
 		return error;
 	thread.process = present_process(t, pid);
 	thread.flags = tasks_is_profiler(t, id) ? THREAD_PROFILER : 0;

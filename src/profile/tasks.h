@@ -7,6 +7,11 @@
  * process image, exit ends it. CPU capture feeds it from kernel events; where those are missing (no
  * rights for BPF) the GPU side's look-ups create what they need from /proc.
  *
+ * What programs can make it keep is bounded (struct tasks_limits). Beyond that a process or thread
+ * that is new is one that stands for all of these: PROCESSES_LEFT_OUT, and THREADS_LEFT_OUT of each
+ * process. A name that is new is NAME_LEFT_OUT; a thread that changes its name keeps the one it
+ * has. All of it is counted.
+ *
  * One thread at a time. All functions: 0 or -errno with error_text.
  */
 #pragma once
@@ -15,8 +20,19 @@
 
 struct tasks;
 
+/* Bytes, about, here and in the profile's tables. */
+struct tasks_limits {
+	uint64_t processes; /* a quarter of a million */
+	uint64_t threads;   /* half a million */
+	uint64_t names;	    /* 400,000 of threads, but 8,000 of the longest command lines */
+};
+#define TASKS_LIMITS                                                                               \
+	((struct tasks_limits){(uint64_t)64 << 20, (uint64_t)64 << 20, (uint64_t)32 << 20})
+
 int tasks_new(struct tasks **ret, struct profile_writer *w);
 void tasks_free(struct tasks *t);
+/* Other limits than TASKS_LIMITS. */
+void tasks_limit(struct tasks *t, struct tasks_limits limits);
 
 /* A new process `pid` whose parent is `parent_pid` (0: not known). */
 int tasks_fork(struct tasks *t, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Which process and thread a pid and a tid mean, as events come and go. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -460,6 +461,141 @@ static void a_long_command_line_of_a_running_process_is_cut_not_lost(void)
 	end();
 }
 
+/* ------------------------------------------------------------------ without an end */
+
+static void begin_with(struct tasks_limits limits)
+{
+	begin();
+	tasks_limit(tasks, limits);
+}
+
+static uint64_t lost(enum profile_loss loss)
+{
+	return profile_loss_count(r, loss);
+}
+
+static void processes_beyond_a_number_are_one_and_counted(void)
+{
+	const struct tasks_limits two = {.processes = 2 * 256, .threads = 4096, .names = 4096};
+	uint32_t first, second, third, fourth, thread;
+
+	begin_with(two);
+	CHECK(!tasks_exec(tasks, PID, 100, "sh", "sh"));
+	CHECK(!tasks_fork(tasks, PID, PID + 1, 200));
+	CHECK(!tasks_fork(tasks, PID, PID + 2, 300) && !tasks_fork(tasks, PID + 2, PID + 3, 310));
+	CHECK(!tasks_rename(tasks, PID + 2, PID + 2, "other"));
+	first = process_of(PID);
+	second = process_of(PID + 1);
+	third = process_of(PID + 2);
+	fourth = process_of(PID + 3);
+	thread = thread_of(PID + 2, PID + 9);
+	CHECK(first != second && second != third && third == fourth);
+	CHECK(thread == thread_of(PID + 3, PID + 3));
+	/* What was there stays what it was. */
+	CHECK(process_of(PID) == first && thread_of(PID, PID) != thread);
+	CHECK(!tasks_exit(tasks, PID + 2, 400) && !tasks_exit(tasks, PID + 3, 400));
+	CHECK(process_of(PID + 2) == third); /* looked up in /proc, where it is not */
+	look();
+	CHECK_TEXT(comm_of(third), PROCESSES_LEFT_OUT);
+	CHECK_TEXT(name_of(thread), THREADS_LEFT_OUT);
+	CHECK(lost(LOSS_PROCESSES_CUT) == 3 && !lost(LOSS_THREADS_CUT));
+	end();
+}
+
+static void a_pid_of_a_process_that_is_left_out_is_not_an_earlier_one(void)
+{
+	uint32_t first, thread;
+
+	begin_with((struct tasks_limits){256, 4096, 4096});
+	CHECK(!tasks_exec(tasks, PID, 100, "sh", "sh"));
+	first = process_of(PID);
+	CHECK(!tasks_fork(tasks, 1, PID, 200)); /* its end was lost */
+	CHECK(process_of(PID) != first);
+	CHECK(tasks_thread_at(tasks, PID, PID, 2ull * TASKS_AFTER_EXIT_NS, NULL, &thread) ==
+		-ENOENT);
+	look();
+	end();
+}
+
+static void threads_beyond_a_number_are_one_of_their_process(void)
+{
+	uint32_t first, second, third, other;
+
+	begin_with((struct tasks_limits){4096, 2 * 128, 4096});
+	CHECK(!tasks_exec(tasks, PID, 100, "sh", "sh") &&
+		!tasks_exec(tasks, PID + 5, 100, "x", "x"));
+	first = thread_of(PID, PID);
+	CHECK(thread_of(PID, PID + 1) != first);
+	second = thread_of(PID, PID + 2);
+	third = thread_of(PID, PID + 3);
+	other = thread_of(PID + 5, PID + 5);
+	CHECK(second == third && second != first && other != second);
+	CHECK(!tasks_rename(tasks, PID, PID + 2, "mine"));
+	CHECK(!tasks_set_profiler(tasks, second) && !tasks_is_profiler(tasks, second));
+	CHECK(thread_of(PID, PID) == first);
+	look();
+	CHECK_TEXT(name_of(second), THREADS_LEFT_OUT);
+	CHECK(profile_thread(r, second)->process != profile_thread(r, other)->process);
+	CHECK(lost(LOSS_THREADS_CUT) == 4);
+	end();
+}
+
+static void without_room_a_thread_keeps_its_name(void)
+{
+	uint32_t thread, process;
+
+	begin_with((struct tasks_limits){4096, 4096, 200});
+	CHECK(!tasks_exec(tasks, PID, 100, "first", "first"));
+	thread = thread_of(PID, PID);
+	for (int i = 0; i < 100; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%d", i);
+		CHECK(!tasks_rename(tasks, PID, PID, name));
+	}
+	CHECK(!tasks_exec(tasks, PID + 1, 200, "sh", "sh -c true"));
+	process = process_of(PID + 1);
+	/* What is there already costs nothing. */
+	CHECK(!tasks_rename(tasks, PID, PID, "first"));
+	look();
+	CHECK_TEXT(name_of(thread), "first");
+	CHECK_TEXT(cmdline_of(process), NAME_LEFT_OUT);
+	CHECK(lost(LOSS_TASK_NAMES_CUT) > 90);
+	end();
+}
+
+static size_t in_use(void)
+{
+	const struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+#define MOST ((uint64_t)4 << 20)
+
+/* At most twice as much, as arrays double. */
+static void what_programs_make_it_keep_takes_as_much_memory_as_it_may(void)
+{
+	uint32_t number = 0;
+	size_t before;
+
+	begin_with((struct tasks_limits){MOST, MOST, MOST});
+	before = in_use();
+	for (uint32_t pid = PID; pid < PID + 200000; pid++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%x", number++);
+		CHECK(!tasks_fork(tasks, pid - 1, pid, number));
+		CHECK(!tasks_exec(tasks, pid, number, name, "x"));
+		CHECK(!tasks_rename(tasks, pid, pid, name));
+		CHECK(!tasks_exit(tasks, pid, number));
+	}
+	CHECK(in_use() - before < 4 * MOST + (8 << 20)); /* and buffers of the file's */
+	look();
+	CHECK(lost(LOSS_PROCESSES_CUT));
+	end();
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -482,6 +618,11 @@ int main(void)
 	RUN(events_from_before_a_look_up_are_about_what_was_found);
 	RUN(long_command_lines_are_cut);
 	RUN(a_long_command_line_of_a_running_process_is_cut_not_lost);
+	RUN(processes_beyond_a_number_are_one_and_counted);
+	RUN(a_pid_of_a_process_that_is_left_out_is_not_an_earlier_one);
+	RUN(threads_beyond_a_number_are_one_of_their_process);
+	RUN(without_room_a_thread_keeps_its_name);
+	RUN(what_programs_make_it_keep_takes_as_much_memory_as_it_may);
 	unlink(path);
 	return tap_end();
 }
