@@ -29,6 +29,8 @@ int keep_module(struct kept_files *k, struct files *files, const struct module *
 		.tag = module->profile_id,
 	};
 
+	if (module->rest)
+		return 0;
 	if (module->kind != MODULE_ANON && (module->kind != MODULE_FILE || module->path[0] != '/'))
 		return 0;
 	if (kept_files_add(k, module->profile_id, module->pid, module->kind == MODULE_ANON))

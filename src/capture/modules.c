@@ -17,6 +17,10 @@
 
 #define VDSO_CODE_MAX 4
 
+/* Of a module and of a key, with what others keep of it: its unwind table's state, hashes. */
+#define MODULE_COST_BYTES (2 * sizeof(struct module) + 256)
+#define KEY_COST_BYTES	  96
+
 #define NO_MODULE   UINT32_MAX
 #define NO_ELF_FILE (UINT32_MAX - 1) /* memory with the name of a file */
 
@@ -29,6 +33,9 @@ struct modules {
 	struct interner *keys;
 	struct vec(uint32_t) by_key; /* a key's id - 1 -> index, or NO_MODULE */
 	struct vec(struct module) all;
+	uint64_t bytes; /* that all of this takes, about, */
+	uint64_t max_bytes;
+	uint32_t rest; /* the index of the one that stands for others; NO_MODULE: none yet */
 	struct vec(uint32_t) late; /* whose files were answered for when nobody waited any more */
 };
 
@@ -48,6 +55,8 @@ int modules_new(struct modules **ret, struct profile_writer *w, const char *own_
 	m->w = w;
 	m->files = files;
 	m->tables = tables;
+	m->max_bytes = MODULES_MAX_BYTES;
+	m->rest = NO_MODULE;
 	m->kept = kept_files_new();
 	if (own_library)
 		m->own_library = strdup(own_library);
@@ -72,6 +81,11 @@ void modules_free(struct modules *m)
 	kept_files_free(m->kept);
 	free(m->own_library);
 	free(m);
+}
+
+void modules_limit(struct modules *m, uint64_t bytes)
+{
+	m->max_bytes = bytes;
 }
 
 const struct module *modules_at(const struct modules *m, uint32_t index)
@@ -110,6 +124,12 @@ static bool is_instrument(const struct modules *m, const char *path)
 }
 
 /* --- what a file contains --------------------------------------------------------------------- */
+
+static uint64_t cost_of(const struct module *module)
+{
+	return MODULE_COST_BYTES + strlen(module->path) +
+	       module->code.count * sizeof(*module->code.items);
+}
 
 static int note_code(struct module *module, const struct elf_code *code, size_t count)
 {
@@ -174,7 +194,9 @@ static int note_facts(void *context, uint64_t index, struct files_answer *a)
 	if (!m->tables)
 		return 0;
 	module->python = a->facts->python;
+	m->bytes -= cost_of(module);
 	error = note_code(module, a->facts->code, a->facts->code_count);
+	m->bytes += cost_of(module);
 	return error ?: ask_for_table(m, module, a);
 }
 
@@ -256,6 +278,7 @@ static int new_module(struct modules *m, enum profile_module_kind kind, const ch
 		release_module(&module);
 		return error;
 	}
+	m->bytes += cost_of(&module);
 	*ret_index = (uint32_t)m->all.count - 1;
 	return kind == MODULE_FILE ? ask_for_facts(m, *ret_index, !f->build_id_size) : 0;
 }
@@ -278,7 +301,14 @@ static void make_key(struct buf *key, const char *path, enum profile_module_kind
 	buf_append(key, &f->inode, sizeof(f->inode));
 }
 
-/* The slot with the index for a key: valid until the next key. */
+/* The vdso is one of two. */
+static bool has_room(const struct modules *m, enum profile_module_kind kind)
+{
+	return m->bytes < m->max_bytes || kind == MODULE_VDSO;
+}
+
+/* The slot with the index for a key: valid until the next key. NULL: it is new, and there is no
+ * room for it. */
 static int slot_of(struct modules *m, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f, uint32_t **ret)
 {
@@ -287,11 +317,15 @@ static int slot_of(struct modules *m, const char *path, enum profile_module_kind
 	uint32_t id = 0;
 
 	make_key(&key, path, kind, f);
-	error = key.failed ? -ENOMEM : interner_add(m->keys, key.data, key.size, &id, &added);
+	error = key.failed ? -ENOMEM : 0;
+	*ret = NULL;
+	if (!error && (has_room(m, kind) || interner_find(m->keys, key.data, key.size)))
+		error = interner_add(m->keys, key.data, key.size, &id, &added);
+	m->bytes += added ? key.size + KEY_COST_BYTES : 0;
 	buf_release(&key);
 	while (!error && m->by_key.count < id)
 		error = vec_push(&m->by_key, NO_MODULE);
-	if (!error)
+	if (!error && id)
 		*ret = &m->by_key.items[id - 1];
 	return error;
 }
@@ -303,6 +337,7 @@ static void drop_last(struct modules *m)
 
 	if (last->asked)
 		return;
+	m->bytes -= cost_of(last);
 	release_module(last);
 	m->all.count--;
 }
@@ -317,7 +352,7 @@ static int join_by_build_id(struct modules *m, uint32_t *index)
 
 	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
 	error = slot_of(m, module->path, module->kind, &f, &slot);
-	if (error)
+	if (error || !slot)
 		return error;
 	if (*slot == NO_MODULE) {
 		*slot = *index;
@@ -359,12 +394,31 @@ static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const str
 	m->all.items[index].mapped = *f;
 }
 
+/* The one that stands for all that there is no room for. */
+static int rest_of_modules(struct modules *m, uint32_t *ret_index)
+{
+	struct module rest = {.kind = MODULE_ANON, .rest = true};
+
+	if (m->rest == NO_MODULE) {
+		rest.path = strdup(FILES_LEFT_OUT);
+		if (!rest.path || vec_push(&m->all, rest)) {
+			free(rest.path);
+			return -ENOMEM;
+		}
+		m->rest = (uint32_t)m->all.count - 1;
+	}
+	*ret_index = m->rest;
+	return 0;
+}
+
 static int add(struct modules *m, uint32_t pid, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f, uint32_t *ret_index)
 {
 	uint32_t *slot, index;
 	int error = slot_of(m, path, kind, f, &slot);
 
+	if (!error && !slot)
+		return rest_of_modules(m, ret_index);
 	if (!error && *slot != NO_MODULE) {
 		*ret_index = *slot;
 		return 0;
@@ -397,8 +451,10 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 		error = add_anonymous(m, pid, f, &index);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
-	mapped_by(m, index, pid, f);
 	*ret_index = index;
+	if (index == m->rest)
+		return profile_count_loss(m->w, LOSS_MODULES_CUT, 1);
+	mapped_by(m, index, pid, f);
 	return 0;
 }
 

@@ -12,8 +12,9 @@
  * module is a name with a build id, or with an inode; only for the latter is it waited for, a
  * moment.
  *
- * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
- * number of distinct files.
+ * Indices count from 0 and stay valid; entries are never removed. Programs can make up files for as
+ * long as they run, so memory is bounded: beyond MODULES_MAX_BYTES all that is new is one module,
+ * FILES_LEFT_OUT, without an unwind table. What is mapped there is counted.
  */
 #pragma once
 
@@ -30,6 +31,7 @@ struct module {
 	enum profile_module_kind kind;
 	bool asked;	     /* its file was asked about, and there is no answer yet */
 	bool instrument;     /* belongs to the measurement: our library, the tracer */
+	bool rest;	     /* stands for others that there was no room for */
 	uint32_t profile_id; /* 0: not in the profile yet */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
@@ -42,6 +44,9 @@ struct module {
 	struct mapped_file mapped; /* and how */
 };
 
+/* 50,000 files and more; PyTorch maps some 200. */
+#define MODULES_MAX_BYTES ((uint64_t)64 << 20)
+
 struct modules;
 struct kept_files;
 
@@ -50,6 +55,8 @@ struct kept_files;
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
 	struct files *files, struct unwind_tables *tables);
 void modules_free(struct modules *m);
+/* Another limit than MODULES_MAX_BYTES. */
+void modules_limit(struct modules *m, uint64_t bytes);
 /* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` it is read
  * from the file. */
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,

@@ -157,6 +157,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_TASK_NAMES_CUT] = LESSER_ONE("task_names_cut",
 		"names of processes and threads left out: too many different ones",
 		"name of a process or thread left out: too many different ones"),
+	[LOSS_MODULES_CUT] = LESSER_ONE("modules_cut",
+		"mappings of code shown as one file, " FILES_LEFT_OUT,
+		"mapping of code whose file is shown as " FILES_LEFT_OUT),
 };
 // clang-format on
 

@@ -73,6 +73,8 @@ enum profile_frame_kind {
 /* So too, of all processes and of the threads of a process that stand for each other. */
 #define PROCESSES_LEFT_OUT "[too many processes]"
 #define THREADS_LEFT_OUT   "[too many threads]"
+/* And of files of code: MODULE_ANON, as addresses in it are virtual. */
+#define FILES_LEFT_OUT "[too many files]"
 /* The name of the note at the root end of a stack that does not reach its root; where it is known
  * why, that stands before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
 #define NOTE_INCOMPLETE "[incomplete stack]"
@@ -586,6 +588,7 @@ enum profile_loss {
 	/* what threads did, beyond those that are kept: one of the process stands for them */
 	LOSS_THREADS_CUT,
 	LOSS_TASK_NAMES_CUT, /* names and command lines of processes, names of threads */
+	LOSS_MODULES_CUT,    /* mappings of files beyond those that are kept */
 	LOSS_KINDS
 };
 

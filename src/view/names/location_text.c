@@ -26,6 +26,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static bool is_left_out(const struct location_texts *t, const struct profile_module *m)
+{
+	return !strcmp(profile_string(t->reader, m->path, NULL), FILES_LEFT_OUT);
+}
+
 /* "module+0xaddress" for code without a name: one for all of a function, if its start was found. */
 static void put_address(
 	const struct location_texts *t, const struct profile_location *l, struct buf *b)
@@ -40,6 +45,7 @@ static void put_address(
 	} else if (m) {
 		name = m->kind == MODULE_KERNEL ? "[kernel]"
 		       : m->kind == MODULE_VDSO ? "[vdso]"
+		       : is_left_out(t, m)	? FILES_LEFT_OUT
 						: "[anon]";
 	}
 	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)address);
