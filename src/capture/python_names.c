@@ -51,8 +51,8 @@ struct python_names {
 	struct vec(struct question) queue;
 	struct question present; /* being answered, if `asked` */
 	bool asked;
-	bool answered; /* since it was last cleared */
-	uint64_t asked_ns;
+	bool answered;	    /* since it was last cleared */
+	uint64_t asked_ns;  /* 0: the process that is to read begins */
 	uint64_t looked_ns; /* when it was last seen held up; 0: not so far */
 	uint64_t tags;
 	uint64_t patience_ns; /* how long the loop may still wait, */
@@ -292,6 +292,27 @@ static bool is_over(const struct python_names *n, const struct question *q)
 		       : !process_of(n, q);
 }
 
+static void on_hello(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct python_names *n = context;
+
+	n->asked_ns = clock_now_ns();
+	set_timer(n, MEMORY_HELD_NS);
+}
+
+/* While it begins it may sleep for reasons of its own. */
+static int greet(struct python_names *n)
+{
+	const struct child_request r = {.kind = REQUEST_HELLO,
+		.limit_ns = HELLO_LIMIT_NS,
+		.fds = {-1, -1},
+		.done = on_hello,
+		.context = n};
+
+	n->asked_ns = 0;
+	return child_ask(n->child, &r);
+}
+
 static void ask(struct python_names *n, struct question *q)
 {
 	struct child_request r = {.kind = q->code ? MEMORY_CODE : MEMORY_FIND,
@@ -309,7 +330,7 @@ static void ask(struct python_names *n, struct question *q)
 	n->asked_ns = clock_now_ns();
 	n->looked_ns = 0;
 	set_timer(n, MEMORY_HELD_NS);
-	if (b.failed || child_ask(n->child, &r)) {
+	if (b.failed || (child_pid(n->child) < 0 && greet(n)) || child_ask(n->child, &r)) {
 		n->asked = false;
 		give_up(n, q);
 		release_question(q);
@@ -347,7 +368,8 @@ static void look_after(struct python_names *n)
 	uint64_t now = clock_now_ns();
 	bool held;
 
-	if (!n->asked || now < n->asked_ns + MEMORY_HELD_NS || now < n->looked_ns + LOOK_NS)
+	if (!n->asked || !n->asked_ns || now < n->asked_ns + MEMORY_HELD_NS ||
+		now < n->looked_ns + LOOK_NS)
 		return;
 	held = sleeps(n);
 	if (!held || !n->looked_ns) {

@@ -88,7 +88,9 @@ int memory_run(int socket)
 	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
 		sandbox_close(fds);
 		buf_reset(&reply);
-		result = memory_read(kind, request.data, request.size, &reply);
+		result = kind == REQUEST_HELLO
+				 ? 0
+				 : memory_read(kind, request.data, request.size, &reply);
 		error = sandbox_send(socket, result, reply.data, result ? 0 : reply.size, no_fds);
 	}
 	buf_release(&request);
