@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/proc_text.h"
 #include "base/vec.h"
+#include "sandbox/confine.h"
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
 #include "sandbox/sandbox.h"
@@ -128,11 +129,13 @@ void child_free(struct child *c)
 	free(c);
 }
 
+/* One that cannot be ended keeps nothing open that anybody waits for, as for the end of a pipe. */
 static int prepare_files(posix_spawn_file_actions_t *actions, int socket)
 {
+	const int closed = SANITIZED ? STDERR_FILENO : STDERR_FILENO + 1;
 	int error = posix_spawn_file_actions_adddup2(actions, socket, SANDBOX_SOCKET);
 
-	for (int fd = 0; !error && fd < 2; fd++)
+	for (int fd = 0; !error && fd < closed; fd++)
 		error = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
 	return error ?: posix_spawn_file_actions_addclosefrom_np(actions, SANDBOX_SOCKET + 1);
 }

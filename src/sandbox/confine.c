@@ -32,12 +32,6 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 /* --- rights ----------------------------------------------------------------------------------- */
 
 /* Keeps those of `kept` that we have. */

@@ -6,6 +6,15 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+/* A build that needs more than any other does, and says on stderr what it found. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 /* The reader: no capability, not root, no file to open, a few system calls, limits of memory and
  * descriptors. 0 or -errno. */
 int confine_reader(void);

@@ -302,6 +302,22 @@ static pid_t child_of_ours(void)
 	return pid;
 }
 
+static void it_keeps_no_stream_of_ours_open(void)
+{
+	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
+	struct answer first = read_file(reader, READER_INSPECT, SELF);
+
+	CHECK(!first.error);
+	for (int fd = 0; fd < (SANITIZED ? 2 : 3); fd++) {
+		char path[64], target[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)child_of_ours(), fd);
+		CHECK(readlink(path, target, sizeof(target) - 1) > 0);
+		CHECK_TEXT(target, "/dev/null");
+	}
+	child_free(reader);
+}
+
 static void one_that_died_idle_costs_nothing(void)
 {
 	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
@@ -524,6 +540,7 @@ int main(int argc, char **argv)
 	RUN(so_does_one_that_runs_too_long);
 	RUN(so_does_one_that_dies);
 	RUN(one_that_gets_no_cpu_has_its_time);
+	RUN(it_keeps_no_stream_of_ours_open);
 	RUN(one_that_died_idle_costs_nothing);
 	RUN(where_no_process_can_begin_the_work_is_done_here);
 	RUN(what_is_asked_of_no_program_is_an_error);

@@ -14,7 +14,7 @@ STRANGER = 65534
 FOLDER = "/tmp/served"
 DEVICE = "/dev/xpuprof_i915"
 LINE = "i915_gem_object_create obj=0x1000 size=4096"
-END_S = 30 # a file that never answers costs a second, on a machine that is not emulated; the stranger stays for 60
+END_S = 50 # a file that never answers costs a second, on a machine that is not emulated; the stranger stays for 60
 
 
 class Target:
