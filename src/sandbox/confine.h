@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* A build that needs more than any other does, and says on stderr what it found. */
+/* A build that needs more than any other does, and prints what it found. */
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
 #else
