@@ -24,6 +24,7 @@
 
 #define STOP_PERIOD_NS (20 * NS_PER_MS) /* how often a thread looks whether it is to stop */
 #define WAIT_STEP_NS   (5 * NS_PER_MS)	/* at most, for processes that may not begin yet */
+#define LOOK_BYTES     512		/* with its request */
 #define PUMP_ROUNDS    3 /* an answer of one process leads to a request to the other */
 
 struct files {
@@ -39,7 +40,8 @@ struct files {
 	atomic_bool stopping;			    /* read by the threads of the tables */
 	uint64_t unreadable;
 	uint64_t copied_bytes; /* of files that were handed out as copies */
-	struct look *looks;    /* that are not answered yet */
+	struct look *looks;    /* that are not answered yet, */
+	size_t looks_bytes;    /* and what they take */
 	int error;	       /* of a callback */
 };
 
@@ -60,8 +62,16 @@ struct look {
 	bool unanswered;	   /* a process did not say so */
 };
 
+/* A name may have 4,096 bytes, and stands in the request, too. */
+static size_t size_of(const struct look *l)
+{
+	return LOOK_BYTES + (l->path ? 2 * strlen(l->path) : 0) +
+	       (l->answer.facts ? sizeof(*l->answer.facts) : 0);
+}
+
 static void begin_look(struct look *l)
 {
+	l->files->looks_bytes += size_of(l);
 	l->next = l->files->looks;
 	if (l->next)
 		l->next->previous = l;
@@ -70,6 +80,7 @@ static void begin_look(struct look *l)
 
 static void end_look(struct look *l)
 {
+	l->files->looks_bytes -= size_of(l);
 	if (l->previous)
 		l->previous->next = l->next;
 	else
@@ -198,7 +209,10 @@ static void finish(struct look *l, int error)
 static int make_facts(struct look *l)
 {
 	l->answer.facts = calloc(1, sizeof(*l->answer.facts));
-	return l->answer.facts ? 0 : -ENOMEM;
+	if (!l->answer.facts)
+		return -ENOMEM;
+	l->files->looks_bytes += sizeof(*l->answer.facts);
+	return 0;
 }
 
 static int receive_answer(struct look *l, const struct child_reply *reply)
@@ -367,6 +381,9 @@ static int ask_opener(struct look *l)
 	struct buf b = BUF_INIT;
 	int error;
 
+	l->unanswered = l->files->looks_bytes > WAITING_BYTES;
+	if (l->unanswered)
+		return -EBUSY;
 	if (q->purpose == FILES_PERF_MAP) {
 		r.kind = OPENER_OPEN_MAP;
 		buf_append(&b, &map, sizeof(map));

@@ -51,8 +51,9 @@
 /* Of the second, for a monitor's few stacks. */
 #define STACKS_READ_LOST_NS (10 * NS_PER_SECOND)
 
-#define QUEUE_MAX     32768 /* requests that wait for a process */
-#define OPEN_BACKLOG  256   /* files are not opened while so many wait to be read */
+#define QUEUE_MAX     32768		 /* requests that wait for a process */
+#define WAITING_BYTES ((size_t)64 << 20) /* of questions of a recording that are not answered */
+#define OPEN_BACKLOG  256		 /* files are not opened while so many wait to be read */
 #define REQUEST_BYTES 65536
 #define REPLY_BYTES   ((size_t)160 << 20) /* an unwind table is the largest */
 /* After each death in a row one more, before a process begins anew. */

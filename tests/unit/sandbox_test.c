@@ -3,6 +3,7 @@
  * This program is executed for them, as xpuprof is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -348,6 +349,51 @@ static void where_no_process_can_begin_the_work_is_done_here(void)
 	files_free(files);
 }
 
+struct refusals {
+	uint32_t answers, busy;
+};
+
+static int note_refusal(void *context, uint64_t tag, struct files_answer *a)
+{
+	struct refusals *r = context;
+
+	r->answers++;
+	r->busy += a->error == -EBUSY;
+	return 0;
+}
+
+#define QUESTIONS 20000
+
+static void questions_that_are_not_answered_have_a_bound_in_bytes(void)
+{
+	const struct files_options ours = {.program = SELF};
+	const struct mapped_file mapped = {.build_id_size = 1};
+	static char path[4001] = "/";
+	struct refusals refusals = {0};
+	const struct files_question q = {.purpose = FILES_FACTS,
+		.pid = (uint32_t)getpid(),
+		.path = path,
+		.mapped = &mapped,
+		.done = note_refusal,
+		.context = &refusals};
+	struct files *files;
+	pid_t opener;
+	size_t before;
+
+	memset(path + 1, 'n', sizeof(path) - 2);
+	CHECK(!files_new(&files, &ours));
+	files_check(files);
+	opener = child_of_ours();
+	CHECK(opener > 0 && !kill(opener, SIGSTOP));
+	before = mallinfo2().uordblks;
+	for (int i = 0; i < QUESTIONS; i++)
+		CHECK(!files_ask(files, &q));
+	CHECK(refusals.busy && files_unreadable(files) >= refusals.busy);
+	CHECK(mallinfo2().uordblks - before < WAITING_BYTES * 5 / 4);
+	CHECK(refusals.busy < QUESTIONS - WAITING_BYTES / 10000);
+	files_free(files);
+}
+
 static void what_is_asked_of_no_program_is_an_error(void)
 {
 	struct child *reader = child_new("/no/such/program", SANDBOX_READER, -1);
@@ -543,6 +589,7 @@ int main(int argc, char **argv)
 	RUN(it_keeps_no_stream_of_ours_open);
 	RUN(one_that_died_idle_costs_nothing);
 	RUN(where_no_process_can_begin_the_work_is_done_here);
+	RUN(questions_that_are_not_answered_have_a_bound_in_bytes);
 	RUN(what_is_asked_of_no_program_is_an_error);
 	RUN(none_can_do_more_than_it_is_there_for);
 	RUN(facts_out_of_bounds_are_refused);
