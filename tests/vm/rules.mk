@@ -20,5 +20,12 @@ $(B)/tests/vm/leaks: tests/vm/leaks.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -o $@ $<
 
+# As with `check`, what fails on a busy machine gets one more try: these are emulated, and slow anyway.
+KERNELS_PROVE := XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run --statefile $(B)/kernels.state
+
 check-kernels: all tests
-	XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run $(KERNELS) $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS))
+	@rm -f $(B)/kernels.state
+	@$(KERNELS_PROVE) --state=save $(KERNELS) $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)) || { \
+		grep -q 'last_result: [^0]' $(B)/kernels.state && \
+		echo && echo "== those that failed" && \
+		$(KERNELS_PROVE) --state=failed $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)); }
