@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-static const struct gpucode_format *format_of(const char *module)
+const struct gpucode_format *gpucode_format_of(const char *module)
 {
 	size_t size = strcspn(module, ":");
 
@@ -19,7 +19,7 @@ static const struct gpucode_format *format_of(const char *module)
 
 int gpucode_open(struct gpucode *ret, const char *module, const void *data, size_t size)
 {
-	struct gpucode g = {.format = format_of(module)};
+	struct gpucode g = {.format = gpucode_format_of(module)};
 	int error;
 
 	if (!g.format)

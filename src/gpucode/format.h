@@ -107,6 +107,8 @@ struct gpucode {
 	struct gpucode_image *image;
 };
 
+/* By the name of a module, or NULL. */
+const struct gpucode_format *gpucode_format_of(const char *module);
 /* By the name of its module. 0 or -errno with error_text: -ENOEXEC where no format has that name,
  * or as `open`. */
 int gpucode_open(struct gpucode *ret, const char *module, const void *data, size_t size);

@@ -160,8 +160,11 @@ static int name_code(struct session *s)
 static int describe_code(struct session *s)
 {
 	const struct gpucode_user user = {.uid = s->user->account.uid, .gid = s->user->account.gid};
+	const struct files_processes processes =
+		s->capture ? capture_files_processes(s->capture) : (struct files_processes){0};
 	const struct gpu_code_options options = {
 		.images = s->images,
+		.reader = processes.reader,
 		.text_limit_ns = GPU_TEXT_LIMIT_NS,
 		.text_user = s->user->account.switched ? &user : NULL,
 		.stopped = naming_stopped,

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -213,16 +215,107 @@ static int reply_places(int socket, int kind, const int fds[MESSAGE_FDS], struct
 	return error;
 }
 
+/* --- images of GPU code ----------------------------------------------------------------------- */
+
+/* What was asked about last stays open: names of a file, or an image, which is mapped. */
+struct last {
+	struct names_file file;
+	struct gpucode code;
+	struct file_identity image;
+	void *data;
+	size_t size;
+};
+
+static void close_image(struct last *last)
+{
+	gpucode_close(&last->code);
+	if (last->data)
+		munmap(last->data, last->size);
+	last->data = NULL;
+}
+
+static int map_image(struct last *last, int fd, size_t size)
+{
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (data == MAP_FAILED)
+		return -errno;
+	last->data = data;
+	last->size = size;
+	return 0;
+}
+
+static int open_image(struct last *last, int fd, const char *module)
+{
+	struct file_identity identity;
+	struct stat st;
+	int error;
+
+	if (fstat(fd, &st))
+		return -errno;
+	identity = file_identity_of(&st);
+	if (last->data && !memcmp(&identity, &last->image, sizeof(identity)))
+		return 0;
+	close_image(last);
+	if (st.st_size <= 0)
+		return -EINVAL;
+	error = map_image(last, fd, (size_t)st.st_size);
+	error = error ?: gpucode_open(&last->code, module, last->data, last->size);
+	last->image = identity;
+	if (error)
+		close_image(last);
+	return error;
+}
+
+static int read_code(
+	struct last *last, int kind, int fd, const struct buf *request, struct buf *ret)
+{
+	struct code_question q;
+	const char *functions = request->data + sizeof(q);
+	size_t size = request->size - sizeof(q);
+	int error;
+
+	if (request->size < sizeof(q))
+		return -EINVAL;
+	memcpy(&q, request->data, sizeof(q));
+	q.module[sizeof(q.module) - 1] = '\0';
+	error = open_image(last, fd, q.module);
+	if (error)
+		return error;
+	if (kind == READER_CODE_FRAMES)
+		return gpucode_write_frames(&last->code, &q.part, functions, size, ret);
+	return gpucode_write_functions(&last->code, last->data, functions, size, ret);
+}
+
+static int reply_code(int socket, int kind, int fd, const struct buf *request, struct last *last)
+{
+	struct buf b = BUF_INIT;
+	int result = read_code(last, kind, fd, request, &b), error;
+
+	error = sandbox_send(socket, result, b.data, result ? 0 : b.size, no_fds);
+	buf_release(&b);
+	return error;
+}
+
+static bool is_about_code(int kind)
+{
+	return kind == READER_CODE_FUNCTIONS || kind == READER_CODE_FRAMES;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
 static bool is_about_places(int kind)
 {
 	return kind == READER_NAMES || kind == READER_LINES || kind == READER_MAP;
 }
 
-static int reply(int socket, int kind, const int fds[MESSAGE_FDS], struct buf *request,
-	struct names_file *file)
+static int reply(
+	int socket, int kind, const int fds[MESSAGE_FDS], struct buf *request, struct last *last)
 {
 	if (kind != READER_NAMES && kind != READER_LINES)
-		names_file_close(file);
+		names_file_close(&last->file);
+	if (!is_about_code(kind))
+		close_image(last);
 	if (kind == REQUEST_HELLO)
 		return sandbox_send(socket, 0, NULL, 0, no_fds);
 	if (fds[0] >= 0 && kind == READER_INSPECT)
@@ -236,21 +329,24 @@ static int reply(int socket, int kind, const int fds[MESSAGE_FDS], struct buf *r
 	if (fds[0] >= 0 && kind == READER_EMPTY)
 		return reply_empty(socket, fds[0]);
 	if (fds[0] >= 0 && is_about_places(kind))
-		return reply_places(socket, kind, fds, request, file);
+		return reply_places(socket, kind, fds, request, &last->file);
+	if (fds[0] >= 0 && is_about_code(kind))
+		return reply_code(socket, kind, fds[0], request, last);
 	return sandbox_send(socket, -EINVAL, NULL, 0, no_fds);
 }
 
 int reader_run(int socket)
 {
-	struct names_file file = {0};
+	struct last last = {0};
 	struct buf request = BUF_INIT;
 	int kind, fds[MESSAGE_FDS], error = 0;
 
 	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
-		error = reply(socket, kind, fds, &request, &file);
+		error = reply(socket, kind, fds, &request, &last);
 		sandbox_close(fds);
 	}
-	names_file_close(&file);
+	names_file_close(&last.file);
+	close_image(&last);
 	buf_release(&request);
 	return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
 }

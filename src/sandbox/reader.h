@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads ELF files, from descriptors it is given, without any rights. */
+/* Reads ELF files and images of GPU code, from descriptors it is given, without any rights. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "elf/elf_file.h"
 #include "elf/lines.h"
 #include "elf/names.h"
+#include "gpucode/answers.h"
 #include "python/interpreter.h"
 #include "sandbox/limits.h"
 #include "sandbox/opener.h"
@@ -23,6 +24,10 @@
 #define READER_NAMES 6 /* struct places and places (u64, rising); the reply: elf/names.h */
 #define READER_LINES 7 /* likewise; the reply: elf/lines.h */
 #define READER_MAP   8 /* likewise, of an open perf map; the reply: elf/names.h */
+
+/* Of an open image of GPU code: struct code_question and functions; the reply: gpucode/answers.h */
+#define READER_CODE_FUNCTIONS 9
+#define READER_CODE_FRAMES    10
 
 #define FILE_CODE_MAX 64
 
@@ -45,6 +50,11 @@ struct thread_start_question {
 struct places {
 	uint32_t are_vaddrs; /* not offsets */
 	uint32_t count;
+};
+
+struct code_question {
+	char module[64];	  /* the begin of its name, which says what format it has */
+	struct gpucode_part part; /* READER_CODE_FRAMES */
 };
 
 #define PLACES_MAX ((REQUEST_BYTES - sizeof(struct places)) / sizeof(uint64_t))

@@ -9,8 +9,7 @@
  * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones
  * do. The line that called them is unknown.
  *
- * Images are parsed in this process: formats check every size, and are fuzzed. What they may
- * cost is bounded by WHOLE_MAX.
+ * Images are parsed in the sandbox (gpu_image.h). What they may cost here is bounded by WHOLE_MAX.
  */
 #include "symbolize/gpu_code.h"
 
@@ -23,6 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpucode/format.h"
+#include "symbolize/gpu_image.h"
 #include "symbolize/gpu_text.h"
 
 /* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */
@@ -42,7 +42,8 @@ struct run {
 /* A function of the profile, found in its image. */
 struct function {
 	struct run run;
-	struct gpucode code;
+	struct gpu_image *image;
+	struct gpu_image_function in_image;
 	struct gpu_text
 		*text; /* its code; without weight only its sampled instructions are described */
 };
@@ -52,13 +53,15 @@ struct describer {
 	const struct gpu_code_options *o;
 	struct gpu_code_stats stats;
 	struct vec(struct sampled) sampled;
-	struct vec(struct gpucode) images;
+	struct name_files files;
+	struct vec(struct gpu_image *) images;
+	uint64_t unreadable;		       /* images */
 	struct vec(struct function) functions; /* those of one image next to each other */
 	struct vec(struct gpu_text) texts;     /* of the same */
 	uint64_t whole; /* instructions of the functions that are gone through whole */
 
-	struct gpucode code; /* the present one */
-	struct map strings;  /* ids of its texts, by where they are */
+	struct gpu_image *image; /* the present one; NULL: none */
+	struct map strings;	 /* ids of its texts, by where they are */
 	/* What the last instruction was made from, as the next one often is, too. */
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	size_t frame_count;
@@ -211,11 +214,11 @@ static int set_called_source(struct describer *d, const struct gpucode_frame *fr
 }
 
 /* Finds out what source an instruction is from, into d->file and so on. */
-static int find_source(struct describer *d, const struct gpucode_function *f, uint64_t offset)
+static int find_source(struct describer *d, const struct function *f, uint32_t offset)
 {
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	bool called = false;
-	size_t count = d->code.format->frames(d->code.image, f, offset, frames, &called);
+	size_t count = gpu_image_frames(f->image, &f->in_image, offset, frames, &called);
 	int error;
 
 	if (count && is_as_last(d, frames, count, called))
@@ -236,7 +239,7 @@ static int describe_instruction(
 	struct describer *d, const struct function *f, uint32_t offset, uint32_t id)
 {
 	struct profile_instruction i = {.function = f->run.first->function, .offset = offset};
-	int error = find_source(d, &f->text->function, offset);
+	int error = find_source(d, f, offset);
 	bool decoded;
 
 	error = error ?: gpu_text_add(d->w, f->text, offset, &i.text, &decoded);
@@ -255,7 +258,7 @@ static int describe_instruction(
 static int describe_whole(struct describer *d, const struct function *f)
 {
 	const struct sampled *next = f->run.first, *end = next + f->run.count;
-	unsigned int step = f->code.format->instruction_bytes;
+	unsigned int step = f->text->format->instruction_bytes;
 	int error = 0;
 
 	for (size_t at = 0; !error && at < f->text->function.size; at += step) {
@@ -274,7 +277,7 @@ static int describe_sampled(struct describer *d, const struct function *f)
 	int error = 0;
 
 	for (size_t n = 0; !error && n < run->count && run->first[n].offset < size; n++)
-		if (run->first[n].offset % f->code.format->instruction_bytes == 0)
+		if (run->first[n].offset % f->text->format->instruction_bytes == 0)
 			error = describe_instruction(d, f, run->first[n].offset, run->first[n].id);
 	return error;
 }
@@ -294,18 +297,16 @@ static int describe_function(struct describer *d, const struct function *f)
 
 /* --- finding functions in images --- */
 
-static int add_function(struct describer *d, const struct gpucode *code, const struct run *run)
+static int add_function(struct describer *d, struct gpu_image *image, const struct run *run,
+	const struct gpu_image_function *in_image)
 {
-	const struct profile_gpu_function *g =
-		profile_writer_gpu_function(d->w, run->first->function);
-	unsigned int step = code->format->instruction_bytes;
-	struct function f = {.run = *run, .code = *code};
-	struct gpu_text text = {.format = code->format};
+	struct function f = {.run = *run, .image = image, .in_image = *in_image};
+	struct gpu_text text = {.format = gpu_image_format(image), .function = in_image->found};
+	unsigned int step = text.format->instruction_bytes;
 	size_t *size = &text.function.size;
 	uint64_t count;
 
-	if (!code->format->find(
-		    code->image, profile_writer_string(d->w, g->name), g->index, &text.function)) {
+	if (!text.function.code) {
 		d->stats.not_found++;
 		return 0;
 	}
@@ -317,21 +318,44 @@ static int add_function(struct describer *d, const struct gpucode *code, const s
 		d->whole += count;
 		text.weight = run->count;
 	}
+	f.in_image.found.size = *size;
 	if (vec_push(&d->functions, f) || vec_push(&d->texts, text))
 		return -ENOMEM;
 	return 0;
 }
 
-static int add_functions(struct describer *d, const struct gpucode *code, struct run left)
+static struct gpu_image_function *list_functions(const struct describer *d, struct run left)
 {
-	int error = 0;
+	struct gpu_image_function *list = calloc(count_functions(left), sizeof(*list));
 
-	while (!error && left.count) {
+	for (size_t n = 0; list && left.count; n++) {
 		struct run run = function_of(&left);
+		const struct profile_gpu_function *g =
+			profile_writer_gpu_function(d->w, run.first->function);
 
-		error = add_function(d, code, &run);
+		list[n].name = profile_writer_string(d->w, g->name);
+		list[n].index = g->index;
 		skip(&left, &run);
 	}
+	return list;
+}
+
+/* What an image that cannot be read has is not found. */
+static int add_functions(struct describer *d, struct gpu_image *image, struct run left)
+{
+	struct gpu_image_function *list = list_functions(d, left);
+	int error = list ? gpu_image_find(image, list, count_functions(left)) : -ENOMEM;
+
+	if (error != -ENOMEM)
+		error = 0;
+	for (size_t n = 0; !error && left.count; n++) {
+		struct run run = function_of(&left);
+
+		error = add_function(d, image, &run, &list[n]);
+		skip(&left, &run);
+	}
+	gpu_image_rest(image);
+	free(list);
 	return error;
 }
 
@@ -344,29 +368,29 @@ static const char *name_of_module(const struct describer *d, uint32_t id)
 	return name ? name : "";
 }
 
-/* The image of a run's module; it is closed when there is none, which is counted. 0 or -errno. */
-static int open_image(struct describer *d, const struct run *run, struct gpucode *ret)
+/* The image of a run's module; NULL when there is none, which is counted. 0 or -errno. */
+static int open_image(struct describer *d, const struct run *run, struct gpu_image **ret)
 {
 	uint32_t module = run->first->module;
 	size_t size = 0;
 	const void *image = d->o->images ? kept_images_find(d->o->images, module, &size) : NULL;
 	int error;
 
-	*ret = (struct gpucode){0};
+	*ret = NULL;
 	if (!image) {
 		d->stats.without_image += count_functions(*run);
 		return d->o->images && kept_images_lost(d->o->images, module)
 			       ? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1)
 			       : 0;
 	}
-	error = gpucode_open(ret, name_of_module(d, module), image, size);
+	error = gpu_image_open(ret, &d->files, name_of_module(d, module), image, size);
 	if (error) {
 		d->stats.not_found += count_functions(*run);
 		return error == -ENOMEM ? error : 0;
 	}
 	error = vec_push(&d->images, *ret);
 	if (error)
-		gpucode_close(ret);
+		gpu_image_close(*ret);
 	return error;
 }
 
@@ -376,13 +400,13 @@ static int find_all(struct describer *d)
 	int error = 0;
 
 	d->stats.functions = count_functions(left);
-	while (!error && left.count) {
+	while (!error && left.count && !is_stopped(d)) {
 		struct run run = image_of(&left);
-		struct gpucode code;
+		struct gpu_image *image;
 
-		error = open_image(d, &run, &code);
-		if (!error && code.image)
-			error = add_functions(d, &code, run);
+		error = open_image(d, &run, &image);
+		if (!error && image)
+			error = add_functions(d, image, run);
 		skip(&left, &run);
 	}
 	return error;
@@ -417,14 +441,21 @@ static int read_texts(struct describer *d)
 	return error;
 }
 
+static void close_image(struct describer *d, struct gpu_image **image)
+{
+	d->unreadable += *image && gpu_image_failed(*image);
+	gpu_image_close(*image);
+	*image = NULL;
+}
+
 /* Of the present image nothing more is needed: its line tables may be large. */
 static void end_image(struct describer *d)
 {
 	map_release(&d->strings);
-	vec_foreach (code, &d->images)
-		if (code->image == d->code.image)
-			gpucode_close(code);
-	d->code = (struct gpucode){0};
+	vec_foreach (image, &d->images)
+		if (*image && *image == d->image)
+			close_image(d, image);
+	d->image = NULL;
 }
 
 static int describe_all(struct describer *d)
@@ -436,9 +467,9 @@ static int describe_all(struct describer *d)
 		struct function *f = &d->functions.items[n];
 
 		f->text = &d->texts.items[n];
-		if (d->code.image != f->code.image)
+		if (d->image != f->image)
 			end_image(d);
-		d->code = f->code;
+		d->image = f->image;
 		if (n % 64 == 0) {
 			snprintf(what, sizeof(what), "reading GPU code, function %zu of %zu", n + 1,
 				d->functions.count);
@@ -484,8 +515,9 @@ static void release(struct describer *d)
 	map_release(&d->strings);
 	vec_foreach (t, &d->texts)
 		gpu_text_release(t);
-	vec_foreach (code, &d->images)
-		gpucode_close(code);
+	vec_foreach (image, &d->images)
+		close_image(d, image);
+	name_files_release(&d->files);
 	vec_release(&d->texts);
 	vec_release(&d->functions);
 	vec_release(&d->images);
@@ -498,6 +530,9 @@ int symbolize_gpu_code(
 	struct describer d = {.w = w, .o = o};
 	int error = gather(&d);
 
+	name_files_init(&d.files, NULL, o->reader);
+	d.files.stopped = o->stopped;
+	d.files.context = o->context;
 	if (!error && d.sampled.count)
 		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_position);
 	error = error ?: find_all(&d);
@@ -505,6 +540,8 @@ int symbolize_gpu_code(
 	error = error ?: describe_all(&d);
 	error = error ?: note_text(&d);
 	release(&d);
+	if (!error && d.unreadable)
+		error = profile_count_loss(w, LOSS_FILES_UNREADABLE, d.unreadable);
 	if (error == -ENOMEM)
 		return error_errno(error, "cannot describe the GPU code of the profile");
 	if (error)

@@ -17,6 +17,7 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
+	struct child *reader; /* reads images (name_files.h); NULL: that is done here */
 	/* How long getting the full text of all functions may take; 0: it is not asked for. Without
 	 * it, an instruction's text is its name. */
 	uint64_t text_limit_ns;

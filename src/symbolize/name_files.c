@@ -280,31 +280,46 @@ int name_files_open_debug(
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Answers are appended to `ret`. */
+static int ask_with(struct name_files *f, struct child_request *r, const struct buf *data,
+	uint64_t *left_ns, struct buf *ret)
+{
+	struct answer a;
+	int error;
+
+	if (data->failed)
+		return -ENOMEM;
+	r->data = data->data;
+	r->size = data->size;
+	error = ask(f, f->reader, r, left_ns, &a);
+	if (!error)
+		buf_append(ret, a.data.data, a.data.size);
+	if (a.fd >= 0)
+		close(a.fd);
+	buf_release(&a.data);
+	return error ?: ret->failed ? -ENOMEM : 0;
+}
+
 static int ask_reader(struct name_files *f, uint32_t kind, const struct names_question *q,
 	uint64_t limit_ns, uint64_t *left_ns, struct buf *ret)
 {
 	const struct places head = {.are_vaddrs = q->are_vaddrs, .count = (uint32_t)q->count};
 	struct child_request r = {.kind = kind, .limit_ns = limit_ns, .fds = {q->fd, q->debug_fd}};
 	struct buf b = BUF_INIT;
-	struct answer a;
 	int error;
 
 	buf_append(&b, &head, sizeof(head));
 	buf_append(&b, q->places, q->count * sizeof(*q->places));
-	if (b.failed) {
-		buf_release(&b);
-		return -ENOMEM;
-	}
-	r.data = b.data;
-	r.size = b.size;
-	error = ask(f, f->reader, &r, left_ns, &a);
-	if (!error)
-		buf_append(ret, a.data.data, a.data.size);
-	if (a.fd >= 0)
-		close(a.fd);
-	buf_release(&a.data);
+	error = ask_with(f, &r, &b, left_ns, ret);
 	buf_release(&b);
-	return error ?: ret->failed ? -ENOMEM : 0;
+	return error;
+}
+
+int name_files_code(
+	struct name_files *f, uint32_t kind, int fd, const struct buf *question, struct buf *ret)
+{
+	struct child_request r = {.kind = kind, .limit_ns = NAMES_LIMIT_NS, .fds = {fd, -1}};
+
+	return ask_with(f, &r, question, &f->read_left_ns, ret);
 }
 
 int name_files_names(struct name_files *f, const struct names_question *q, struct buf *ret)

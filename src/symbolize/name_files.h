@@ -54,6 +54,11 @@ int name_files_open_debug(
 int name_files_names(struct name_files *f, const struct names_question *q, struct buf *ret);
 int name_files_map_names(struct name_files *f, const struct names_question *q, struct buf *ret);
 
+/* Asks the reader, which there has to be, about an image of GPU code: a struct code_question and
+ * what follows that. Likewise. */
+int name_files_code(
+	struct name_files *f, uint32_t kind, int fd, const struct buf *question, struct buf *ret);
+
 /* Any number of places: 0 or -errno, as worker_run. What was visited before counts. */
 int name_files_lines(struct name_files *f, const struct names_question *q, uint64_t limit_ns,
 	const struct lines_reader *r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What workers of symbolization and a reader of names send, as one that was taken over would. Of
- * workers it comes in pieces: however it is cut, the same results are handled.
+ * What workers of symbolization and a reader of names and of GPU code send, as one that was taken
+ * over would. Of workers it comes in pieces: however it is cut, the same results are handled.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "elf/lines.h"
 #include "elf/names.h"
 #include "fuzz.h"
+#include "gpucode/answers.h"
 #include "symbolize/fetch.h"
 
 #define ITEMS 8
@@ -60,6 +61,38 @@ static void read_names(const uint8_t *data, size_t size)
 		(void)names_read(&r, copy, size, sizeof(facts));
 	}
 	free(copy);
+}
+
+static void read_code(const uint8_t *data, size_t size)
+{
+	static const uint8_t image[64];
+	struct gpucode_function functions[ITEMS];
+	struct gpucode_sources sources = {0};
+	struct interner *texts;
+	struct buf answer = BUF_INIT;
+
+	buf_append(&answer, data, size);
+	require(!interner_new(&texts));
+	if (!gpucode_read_functions(&answer, image, sizeof(image), functions, ITEMS))
+		for (size_t n = 0; n < ITEMS; n++)
+			require(!functions[n].code ||
+				(functions[n].code >= image && functions[n].size <= sizeof(image) &&
+					functions[n].code + functions[n].size <=
+						image + sizeof(image)));
+	if (!gpucode_read_frames(&answer, ITEMS, texts, &sources)) {
+		require(sources.instructions.count == ITEMS);
+		vec_foreach (s, &sources.instructions) {
+			require(s->count <= GPUCODE_FRAMES_MAX &&
+				s->first + s->count <= sources.frames.count);
+			for (uint32_t n = 0; n < s->count; n++)
+				seen = hash_combine(seen,
+					strlen(sources.frames.items[s->first + n].function) +
+						strlen(sources.frames.items[s->first + n].path));
+		}
+	}
+	gpucode_sources_release(&sources);
+	interner_free(texts);
+	buf_release(&answer);
 }
 
 static int note_path(void *context, size_t n, const char *path)
@@ -116,6 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data++;
 	size--;
 	read_names(data, size);
+	read_code(data, size);
 	require(handle_all(lines_read, &lines, data, size, piece) ==
 		handle_all(lines_read, &lines, data, size, size));
 	require(handle_all(fetch_handle, &fetch, data, size, piece) ==

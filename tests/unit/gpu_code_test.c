@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The instructions of a profile get their text and lines from the kept images. */
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,11 +14,16 @@
 #include "gpucode/nvidia/nvdisasm.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
+#include "sandbox/child.h"
+#include "sandbox/limits.h"
+#include "sandbox/sandbox.h"
 #include "symbolize/gpu_code.h"
 #include "folder.h"
 #include "tap.h"
 
 #define DATA "tests/data/cubin/"
+
+static struct child *sandbox; /* that images are read by; NULL: they are read here */
 
 /* A recording that has only the positions of samples. */
 struct recording {
@@ -83,7 +89,7 @@ static uint32_t sample(
 
 static void describe(struct recording *r)
 {
-	const struct gpu_code_options options = {.images = r->images};
+	const struct gpu_code_options options = {.images = r->images, .reader = sandbox};
 
 	CHECK(!symbolize_gpu_code(r->w, &options, &r->stats));
 }
@@ -265,7 +271,8 @@ static void functions_beyond_the_limit_are_described_where_samples_fell(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline");
-	const struct gpu_code_options options = {.images = r.images, .whole_max = 768 / 16 + 20};
+	const struct gpu_code_options options = {
+		.images = r.images, .reader = sandbox, .whole_max = 768 / 16 + 20};
 	struct profile_reader *reader;
 
 	(void)sample(&r, image, "_Z7climberPf", 0, 0x20);
@@ -394,6 +401,7 @@ static struct profile_reader *disassemble(
 	/* Root itself runs no program that others could change. */
 	const struct gpucode_user nobody = {.uid = 65534, .gid = 65534};
 	const struct gpu_code_options options = {.images = r.images,
+		.reader = sandbox,
 		.text_limit_ns = limit_ns,
 		.text_user = geteuid() ? NULL : &nobody};
 
@@ -453,8 +461,10 @@ static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reporte
 {
 	const struct gpucode_user user = {.uid = 65534, .gid = 65534};
 	struct recording r = begin();
-	const struct gpu_code_options options = {
-		.images = r.images, .text_limit_ns = 10 * NS_PER_SECOND, .text_user = &user};
+	const struct gpu_code_options options = {.images = r.images,
+		.reader = sandbox,
+		.text_limit_ns = 10 * NS_PER_SECOND,
+		.text_user = &user};
 
 	(void)sample(&r, add_image(&r, "inline"), "_Z7climberPf", 0, 0x20);
 	install(PRINT_UP_TO("size"));
@@ -477,7 +487,8 @@ static void whoever_waits_can_stop_it(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline");
-	const struct gpu_code_options options = {.images = r.images, .stopped = stop};
+	const struct gpu_code_options options = {
+		.images = r.images, .reader = sandbox, .stopped = stop};
 
 	(void)sample(&r, image, "_Z7climberPf", 0, 0);
 	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
@@ -485,8 +496,109 @@ static void whoever_waits_can_stop_it(void)
 	profile_reader_close(end(&r));
 }
 
-int main(void)
+static void images_that_are_read_by_another_process_say_the_same(void)
 {
+	sandbox = child_new("/proc/self/exe", SANDBOX_READER, -1);
+	CHECK(sandbox && !child_greet(sandbox));
+	every_instruction_of_a_function_that_was_sampled_gets_text_and_line();
+	an_inlined_function_stands_in_what_it_was_put_into();
+	a_device_function_that_was_not_inlined_stands_below_its_kernel();
+	a_device_function_with_samples_of_its_own_is_a_function_of_its_own();
+	a_function_is_found_by_its_name_when_its_index_differs();
+	functions_beyond_the_limit_are_described_where_samples_fell();
+	lines_of_triton_are_those_of_the_python_source();
+	an_image_without_lines_has_instructions();
+	lines_of_ptx_are_marked_as_such();
+	without_an_image_a_position_stays_as_it_is_and_is_counted();
+	what_is_no_image_of_gpu_code_is_passed_over();
+	whoever_waits_can_stop_it();
+	child_free(sandbox);
+	sandbox = NULL;
+}
+
+/* What an image is that ends its reader. */
+static const char deadly[] = "deadly";
+
+static void an_image_that_kills_its_reader_costs_what_it_has_and_is_counted(void)
+{
+	struct recording r = begin();
+	struct profile_module other = {
+		.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
+	uint32_t good = add_image(&r, "inline"), bad = 0;
+	struct profile_totals totals;
+
+	CHECK(!profile_add_string(r.w, "cubin:another", 13, &other.path));
+	CHECK(!profile_add_module(r.w, &other, &bad) && bad != good);
+	keep(&r, bad, deadly, sizeof(deadly));
+	(void)sample(&r, bad, "_Z7climberPf", 0, 0);
+	(void)sample(&r, bad, "_Z7othersPf", 0, 0);
+	(void)sample(&r, good, "_Z7climberPf", 0, 0);
+	sandbox = child_new("/proc/self/exe", "deadly", -1);
+	CHECK(sandbox && !child_greet(sandbox));
+	describe(&r);
+	child_free(sandbox);
+	sandbox = NULL;
+	CHECK(r.stats.functions == 3 && r.stats.described == 1 && r.stats.not_found == 2);
+	profile_writer_totals(r.w, &totals);
+	CHECK(totals.losses[LOSS_FILES_UNREADABLE] == 1);
+	profile_reader_close(end(&r));
+}
+
+static bool is_deadly(int fd)
+{
+	char begin[sizeof(deadly)] = "";
+
+	return fd >= 0 && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	       !memcmp(begin, deadly, sizeof(deadly));
+}
+
+struct forwarded {
+	bool done;
+};
+
+static void forward(void *context, uint64_t tag, struct child_reply *reply)
+{
+	const int none[MESSAGE_FDS] = {-1, -1};
+
+	(void)tag;
+	((struct forwarded *)context)->done = true;
+	(void)sandbox_send(SANDBOX_SOCKET, reply->error, reply->data, reply->size, none);
+}
+
+/* A reader that a deadly image ends; to other questions another reader knows the answers. */
+static int read_images(void)
+{
+	struct child *real = child_new("/proc/self/exe", SANDBOX_READER, -1);
+	struct buf request = BUF_INIT;
+	int kind, fds[MESSAGE_FDS];
+
+	while (!sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds)) {
+		struct forwarded answer = {0};
+		const struct child_request r = {.kind = (uint32_t)kind,
+			.limit_ns = HELLO_LIMIT_NS,
+			.data = request.data,
+			.size = request.size,
+			.fds = {fds[0], fds[1]},
+			.done = forward,
+			.context = &answer};
+
+		if (is_deadly(fds[0]))
+			raise(SIGKILL);
+		CHECK(!child_ask(real, &r));
+		(void)child_wait(real, &answer.done, UINT64_MAX);
+		sandbox_close(fds);
+	}
+	child_free(real);
+	buf_release(&request);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[2], "deadly"))
+		return read_images();
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+		return sandbox_run(argv[2]);
 	if (!mkdtemp(folder) || chmod(folder, 0755))
 		return 1;
 	RUN(every_instruction_of_a_function_that_was_sampled_gets_text_and_line);
@@ -506,6 +618,8 @@ int main(void)
 	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_reported);
 	RUN(an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reported);
 	RUN(whoever_waits_can_stop_it);
+	RUN(images_that_are_read_by_another_process_say_the_same);
+	RUN(an_image_that_kills_its_reader_costs_what_it_has_and_is_counted);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
 }
