@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long it takes at the end of a recording to describe GPU code: `gpu_code CUBIN COPIES`, as of
- * a program that ran every function of so many images.
+ * How long it takes at the end of a recording to describe GPU code: `gpu_code CUBIN COPIES [here]`,
+ * as of a program that ran every function of so many images. They are read by a process of the
+ * sandbox, or here.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "gpucode/nvidia/cubin.h"
+#include "sandbox/child.h"
+#include "sandbox/sandbox.h"
 #include "symbolize/gpu_code.h"
 
 /* A sample in every function of the image, which is another module each time. Errors are sticky and
@@ -62,25 +65,34 @@ static void print(const struct profile_writer *w, const struct gpu_code_stats *s
 		(double)(totals.file_bytes - bytes_before) / (1 << 20));
 }
 
-int main(int argc, char **argv)
+static struct child *begin_reader(void)
+{
+	struct child *reader = child_new("/proc/self/exe", SANDBOX_READER, -1);
+
+	if (!reader || child_greet(reader)) {
+		fprintf(stderr, "gpu_code: no process of the sandbox can begin\n");
+		exit(1);
+	}
+	return reader;
+}
+
+static int measure(const char *path, uint32_t copies, bool here)
 {
 	struct kept_images *images = kept_images_new((uint64_t)4 << 30);
-	struct gpu_code_options options = {.images = images};
+	struct gpu_code_options options = {
+		.images = images, .reader = here ? NULL : begin_reader()};
 	struct gpu_code_stats stats = {0};
 	struct profile_totals before;
 	struct buf image = BUF_INIT;
 	struct profile_writer *w;
 	uint64_t start_ns;
 
-	if (argc != 3 || io_read_file(argv[1], 1 << 30, &image)) {
-		fprintf(stderr, "usage: gpu_code CUBIN COPIES\n");
-		return 2;
-	}
-	if (!images || profile_writer_open(&w, "/dev/null")) {
+	if (io_read_file(path, 1 << 30, &image) || !images ||
+		profile_writer_open(&w, "/dev/null")) {
 		fprintf(stderr, "gpu_code: %s\n", error_text());
 		return 1;
 	}
-	for (uint32_t n = (uint32_t)atoi(argv[2]); n; n--)
+	for (uint32_t n = copies; n; n--)
 		add_image(w, images, &image, n);
 	(void)profile_writer_flush(w);
 	profile_writer_totals(w, &before);
@@ -92,6 +104,18 @@ int main(int argc, char **argv)
 	print(w, &stats, clock_now_ns() - start_ns, before.file_bytes);
 	profile_writer_abort(w);
 	kept_images_free(images);
+	child_free(options.reader);
 	buf_release(&image);
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+		return sandbox_run(argv[2]);
+	if (argc != 3 && (argc != 4 || strcmp(argv[3], "here"))) {
+		fprintf(stderr, "usage: gpu_code CUBIN COPIES [here]\n");
+		return 2;
+	}
+	return measure(argv[1], (uint32_t)atoi(argv[2]), argc == 4);
 }
