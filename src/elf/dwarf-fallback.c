@@ -23,7 +23,7 @@ unsigned int dwarf_file_units_used(const struct dwarf_file *d)
 	return 0;
 }
 
-size_t dwarf_file_frames(
+int dwarf_file_frames(
 	struct dwarf_file *d, uint64_t vaddr, struct dwarf_frame ret[DWARF_FRAMES_MAX])
 {
 	return 0;

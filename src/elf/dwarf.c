@@ -10,6 +10,9 @@
  *
  * The functions at an address are the deepest piece around it and all it is in. .debug_aranges is
  * not used: not every compiler writes it.
+ *
+ * A tree of entries is read in the order of the file, so that each one is read once: references to
+ * the next entry may lead back, or to where the tree within has been already.
  */
 #include "elf/dwarf.h"
 
@@ -24,6 +27,7 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "elf/limits.h"
 
 #define DEPTH_MAX 256 /* of entries within one another */
 
@@ -48,7 +52,8 @@ struct inlined {
 struct dwarf_file {
 	Dwarf *dwarf;
 	struct ranges units;
-	Dwarf_Off unit; /* whose functions these are */
+	Dwarf_Off entry; /* the last one that was read, of a tree */
+	Dwarf_Off unit;	 /* whose functions these are */
 	unsigned int units_used;
 	struct ranges functions;
 	/* entries of functions within namespaces and classes -> name, in `names` */
@@ -90,8 +95,13 @@ static const struct range *find_range(const struct ranges *r, uint64_t vaddr)
 	return NULL;
 }
 
+static int add_range(struct ranges *r, const struct range *added, size_t max)
+{
+	return r->count < max ? vec_push(r, *added) : -EFBIG;
+}
+
 /* Code that the linker threw away has ranges at 0. */
-static int add_ranges(struct ranges *r, Dwarf_Die *die)
+static int add_ranges(struct ranges *r, Dwarf_Die *die, size_t max)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -99,8 +109,18 @@ static int add_ranges(struct ranges *r, Dwarf_Die *die)
 
 	while (!error && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
 		if (low && low < high)
-			error = vec_push(r, (struct range){low, high, dwarf_dieoffset(die)});
+			error = add_range(r, &(struct range){low, high, dwarf_dieoffset(die)}, max);
 	return error;
+}
+
+static int read_entry(struct dwarf_file *d, Dwarf_Die *die)
+{
+	Dwarf_Off entry = dwarf_dieoffset(die);
+
+	if (entry <= d->entry)
+		return -EFBIG;
+	d->entry = entry;
+	return 0;
 }
 
 static int read_units(struct dwarf_file *d)
@@ -111,9 +131,15 @@ static int read_units(struct dwarf_file *d)
 
 	while (!error && !dwarf_get_units(d->dwarf, unit, &unit, NULL, NULL, &die, NULL))
 		if (dwarf_tag(&die) == DW_TAG_compile_unit)
-			error = add_ranges(&d->units, &die);
+			error = add_ranges(&d->units, &die, ELF_DWARF_UNIT_RANGES_MAX);
 	sort_ranges(&d->units);
 	return error;
+}
+
+/* libdw would say so itself. */
+static void __attribute__((noreturn)) end_without_memory(void)
+{
+	_exit(EXIT_FAILURE);
 }
 
 int dwarf_file_open(struct dwarf_file **ret, int fd)
@@ -124,6 +150,8 @@ int dwarf_file_open(struct dwarf_file **ret, int fd)
 	if (!d)
 		return -ENOMEM;
 	d->dwarf = dwarf_begin(fd, DWARF_C_READ);
+	if (d->dwarf)
+		dwarf_new_oom_handler(d->dwarf, end_without_memory);
 	error = d->dwarf ? interner_new(&d->names) : -ENOENT;
 	error = error ?: read_units(d);
 	if (error) {
@@ -206,32 +234,40 @@ static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, struct buf *sc
 	for (; !error && !more; more = dwarf_siblingof(&die, &die)) {
 		int tag = dwarf_tag(&die);
 
-		if (tag == DW_TAG_subprogram) {
-			error = add_ranges(&d->functions, &die);
+		error = read_entry(d, &die);
+		if (!error && tag == DW_TAG_subprogram) {
+			error = add_ranges(&d->functions, &die, ELF_DWARF_RANGES_MAX);
 			error = error ?: note_scope(d, &die, scope);
-		} else if (holds_functions(tag) && depth < DEPTH_MAX) {
+		} else if (!error && holds_functions(tag) && depth < DEPTH_MAX) {
 			error = add_scope(d, &die, scope, depth);
 		}
 	}
 	return error;
 }
 
-static void enter_unit(struct dwarf_file *d, Dwarf_Off unit)
+static int enter_unit(struct dwarf_file *d, Dwarf_Off unit)
 {
 	struct buf scope = BUF_INIT;
 	Dwarf_Die die;
+	int error = 0;
 
 	if (d->unit == unit)
-		return;
-	d->unit = unit;
+		return 0;
+	d->unit = d->entry = unit;
 	d->units_used++;
 	d->functions.count = 0;
 	map_release(&d->scoped);
 	d->scoped = MAP_INIT;
 	if (dwarf_offdie(d->dwarf, unit, &die))
-		(void)add_functions(d, &die, &scope, 0);
+		error = add_functions(d, &die, &scope, 0);
 	buf_release(&scope);
 	sort_ranges(&d->functions);
+	return error;
+}
+
+static int add_piece(struct dwarf_file *d, const struct piece *p)
+{
+	return d->pieces.count < ELF_DWARF_RANGES_MAX ? vec_push(&d->pieces, *p) : -EFBIG;
 }
 
 static int add_pieces(struct dwarf_file *d, Dwarf_Die *die, int32_t caller, uint32_t depth)
@@ -243,7 +279,7 @@ static int add_pieces(struct dwarf_file *d, Dwarf_Die *die, int32_t caller, uint
 
 	while (!error && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
 		if (low < high)
-			error = vec_push(&d->pieces, (struct piece){low, high, own, depth});
+			error = add_piece(d, &(struct piece){low, high, own, depth});
 	return error;
 }
 
@@ -256,7 +292,8 @@ static int add_inlines(struct dwarf_file *d, Dwarf_Die *parent, int32_t caller, 
 		int tag = dwarf_tag(&die);
 		int32_t within = caller;
 
-		if (tag == DW_TAG_inlined_subroutine) {
+		error = read_entry(d, &die);
+		if (!error && tag == DW_TAG_inlined_subroutine) {
 			within = (int32_t)d->inlines.count;
 			error = add_pieces(d, &die, caller, depth);
 		} else if (tag != DW_TAG_lexical_block && tag != DW_TAG_try_block &&
@@ -269,16 +306,15 @@ static int add_inlines(struct dwarf_file *d, Dwarf_Die *parent, int32_t caller, 
 	return error;
 }
 
-static void enter_function(struct dwarf_file *d, Dwarf_Off function)
+static int enter_function(struct dwarf_file *d, Dwarf_Off function)
 {
 	Dwarf_Die die;
 
 	if (d->function == function)
-		return;
-	d->function = function;
+		return 0;
+	d->function = d->entry = function;
 	d->pieces.count = d->inlines.count = 0;
-	if (dwarf_offdie(d->dwarf, function, &die))
-		(void)add_inlines(d, &die, -1, 1);
+	return dwarf_offdie(d->dwarf, function, &die) ? add_inlines(d, &die, -1, 1) : 0;
 }
 
 static int32_t deepest_inline(const struct dwarf_file *d, uint64_t vaddr)
@@ -354,16 +390,20 @@ static void put_call_line(Dwarf_Die *unit, Dwarf_Die *die, struct dwarf_frame *c
 		caller->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-static void put_own_line(Dwarf_Die *unit, uint64_t vaddr, struct dwarf_frame *frame)
+/* Where libdw gets no memory there is no line either. */
+static int put_own_line(Dwarf_Die *unit, uint64_t vaddr, struct dwarf_frame *frame)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	Dwarf_Line *line;
 	int number = 0;
 
+	errno = 0;
+	line = dwarf_getsrc_die(unit, vaddr);
 	if (!line)
-		return;
+		return errno == ENOMEM ? -ENOMEM : 0;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
 	if (!dwarf_lineno(line, &number) && number > 0)
 		frame->line = (uint32_t)number;
+	return 0;
 }
 
 /* The functions inlined at an address, outermost first, behind the function itself. */
@@ -387,23 +427,26 @@ static size_t put_inlines(struct dwarf_file *d, Dwarf_Die *unit, int32_t inlined
 	return count;
 }
 
-size_t dwarf_file_frames(
+int dwarf_file_frames(
 	struct dwarf_file *d, uint64_t vaddr, struct dwarf_frame ret[DWARF_FRAMES_MAX])
 {
 	const struct range *unit = find_range(&d->units, vaddr), *function;
 	Dwarf_Die unit_die, die;
 	size_t count = 1;
+	int error;
 
 	if (!unit || !dwarf_offdie(d->dwarf, unit->die, &unit_die))
 		return 0;
-	enter_unit(d, unit->die);
+	error = enter_unit(d, unit->die);
+	if (error)
+		return error;
 	ret[0] = (struct dwarf_frame){0};
 	function = find_range(&d->functions, vaddr);
 	if (function && dwarf_offdie(d->dwarf, function->die, &die)) {
 		ret[0].name = name_of(d, &die);
-		enter_function(d, function->die);
+		error = enter_function(d, function->die);
 		count = put_inlines(d, &unit_die, deepest_inline(d, vaddr), ret);
 	}
-	put_own_line(&unit_die, vaddr, &ret[count - 1]);
-	return count;
+	error = error ?: put_own_line(&unit_die, vaddr, &ret[count - 1]);
+	return error ?: (int)count;
 }

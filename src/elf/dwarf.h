@@ -32,6 +32,7 @@ void dwarf_file_close(struct dwarf_file *d);
 /* How many compilation units were read since open: each keeps memory until close. */
 unsigned int dwarf_file_units_used(const struct dwarf_file *d);
 /* Fills in the functions at `vaddr`, the one that was not inlined first: how many, 0 when nothing
- * is known of the address. */
-size_t dwarf_file_frames(
+ * is known of the address; -EFBIG: the compilation unit has no end, or more than limits.h allows,
+ * or -ENOMEM. */
+int dwarf_file_frames(
 	struct dwarf_file *d, uint64_t vaddr, struct dwarf_frame ret[DWARF_FRAMES_MAX]);

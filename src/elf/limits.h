@@ -61,6 +61,12 @@
 #define ELF_MINI_DEBUG_MAX_BYTES	((uint64_t)64 << 20)
 #define ELF_MINI_DEBUG_STORED_MAX_BYTES ((uint64_t)32 << 20)
 
+/* Address ranges, 24 bytes each: of all compilation units, where Chromium has 3 million, as each
+ * function has its own; and of the functions of one unit, or of what is inlined into one function.
+ * The largest units of Rust programs have 100,000 functions. */
+#define ELF_DWARF_UNIT_RANGES_MAX (8u << 20)
+#define ELF_DWARF_RANGES_MAX	  (1u << 20)
+
 /* Of all files that a debug link may lead to. Debug files without a build id, which need it, are
  * from before 2010. */
 #define ELF_CRC_MAX_BYTES ((uint64_t)1 << 30)

@@ -7,7 +7,7 @@
  * where a text is u32 size and the bytes with a NUL; size 0: not known. Numbers rise.
  *
  * libdw keeps what it has read of a unit until the file is closed, so it is closed and reopened now
- * and then.
+ * and then. Sections that are compressed it unpacks when it opens the file.
  */
 #include "elf/lines.h"
 
@@ -16,8 +16,8 @@
 #include <string.h>
 
 #define HAND_OVER_BYTES ((size_t)64 << 10)
-#define REOPEN_BYTES	((size_t)192 << 20)
-#define LOOK_EVERY	8		   /* compilation units; asking takes long */
+#define REOPEN_BYTES	((size_t)96 << 20)
+#define LOOK_EVERY	4		   /* compilation units; asking takes long */
 #define TEXT_MAX_BYTES	((size_t)16 << 10) /* longer texts are left out */
 #define LINES_MAX_BYTES ((size_t)64 << 20) /* of results that nobody has got yet */
 
@@ -56,9 +56,19 @@ static size_t memory_in_use(void)
 
 struct reading {
 	struct dwarf_file *d;
-	size_t base_bytes;   /* in use before */
+	size_t base_bytes;   /* in use when it was opened */
 	unsigned int looked; /* at how many units of d */
 };
+
+static int open_dwarf(struct reading *g, int fd)
+{
+	int error;
+
+	*g = (struct reading){0};
+	error = dwarf_file_open(&g->d, fd);
+	g->base_bytes = memory_in_use();
+	return error;
+}
 
 /* Reopened when it holds too much: 0 or -errno. */
 static int refresh(struct reading *g, int fd)
@@ -73,9 +83,8 @@ static int refresh(struct reading *g, int fd)
 	if (used < g->base_bytes || used - g->base_bytes < REOPEN_BYTES)
 		return 0;
 	dwarf_file_close(g->d);
-	*g = (struct reading){.base_bytes = g->base_bytes};
 	malloc_trim(0);
-	return dwarf_file_open(&g->d, fd);
+	return open_dwarf(g, fd);
 }
 
 static int hand_over(const struct lines_request *r, struct buf *b, size_t at_least)
@@ -88,15 +97,15 @@ static int hand_over(const struct lines_request *r, struct buf *b, size_t at_lea
 int lines_write(const struct lines_request *r, struct buf *ret)
 {
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];
-	struct reading g = {.base_bytes = memory_in_use()};
-	int error = dwarf_file_open(&g.d, r->fd);
+	struct reading g;
+	int error = open_dwarf(&g, r->fd);
 
 	for (size_t i = 0; !error && i < r->count; i++) {
-		size_t count = dwarf_file_frames(g.d, r->vaddrs[i], frames);
+		int count = dwarf_file_frames(g.d, r->vaddrs[i], frames);
 
-		if (count)
-			put_result(ret, (uint32_t)i, frames, count);
-		error = hand_over(r, ret, HAND_OVER_BYTES);
+		if (count > 0)
+			put_result(ret, (uint32_t)i, frames, (size_t)count);
+		error = count < 0 ? count : hand_over(r, ret, HAND_OVER_BYTES);
 		error = error ?: refresh(&g, r->fd);
 	}
 	dwarf_file_close(g.d);
