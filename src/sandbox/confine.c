@@ -191,7 +191,8 @@ static void allow_without(struct filter *f, uint32_t call, unsigned int argument
 struct calls {
 	const uint16_t *allowed, *failing;
 	size_t allowed_count, failing_count;
-	bool opens; /* to read */
+	bool opens;  /* to read */
+	bool limits; /* itself */
 };
 
 #define LIST(name, calls) .name = (calls), .name##_count = sizeof(calls) / sizeof(*(calls))
@@ -208,6 +209,8 @@ static int install(const struct calls *calls)
 	answer(&f, calls_of_all, sizeof(calls_of_all) / sizeof(*calls_of_all), SECCOMP_RET_ALLOW);
 	answer(&f, calls->allowed, calls->allowed_count, SECCOMP_RET_ALLOW);
 	answer(&f, calls->failing, calls->failing_count, SECCOMP_RET_ERRNO | ENOENT);
+	if (calls->limits)
+		allow_without(&f, SYS_prlimit64, 0, UINT32_MAX);
 	if (calls->opens)
 		allow_without(&f, SYS_openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
 	allow_without(&f, SYS_mprotect, 2, PROT_EXEC);
@@ -230,8 +233,8 @@ static int forbid_all_but(const struct calls *calls)
 
 int confine_reader(void)
 {
-	static const struct calls calls = {
-		LIST(allowed, calls_of_reader), LIST(failing, failing_calls_of_reader)};
+	static const struct calls calls = {LIST(allowed, calls_of_reader),
+		LIST(failing, failing_calls_of_reader), .limits = true};
 	int error;
 
 	limit_resources(READER_DATA_BYTES, READER_DESCRIPTORS);

@@ -22,6 +22,7 @@
 #define TABLE_LIMIT_NS	   (60 * NS_PER_SECOND)
 #define NAMES_LIMIT_NS	   (20 * NS_PER_SECOND) /* 8,000 places of the largest library: 2 s */
 #define READER_DATA_BYTES  ((size_t)512 << 20)	/* private memory that is written to */
+#define LINES_DATA_BYTES   ((size_t)192 << 20)	/* of it, while libdw reads */
 #define READER_DESCRIPTORS 32
 
 /* --- what reads memory */

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "sandbox/confine.h"
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
 #include "unwind/cfi.h"
@@ -197,6 +199,28 @@ static int read_places(struct buf *request, const int fds[MESSAGE_FDS], struct n
 	return 0;
 }
 
+static void limit_data(size_t most)
+{
+	struct rlimit limits;
+
+	if (SANITIZED || getrlimit(RLIMIT_DATA, &limits))
+		return;
+	limits.rlim_cur = most < limits.rlim_max ? most : limits.rlim_max;
+	(void)setrlimit(RLIMIT_DATA, &limits);
+}
+
+/* libdw has no limits of its own. */
+static int lines_within_limits(
+	struct names_file *file, const struct names_question *q, struct buf *ret)
+{
+	int error;
+
+	limit_data(LINES_DATA_BYTES);
+	error = reader_lines(file, q, NULL, NULL, ret);
+	limit_data(READER_DATA_BYTES);
+	return error;
+}
+
 static int reply_places(int socket, int kind, const int fds[MESSAGE_FDS], struct buf *request,
 	struct names_file *file)
 {
@@ -207,7 +231,7 @@ static int reply_places(int socket, int kind, const int fds[MESSAGE_FDS], struct
 	if (!result && kind == READER_NAMES)
 		result = names_write(file, &q, &b);
 	else if (!result && kind == READER_LINES)
-		result = reader_lines(file, &q, NULL, NULL, &b);
+		result = lines_within_limits(file, &q, &b);
 	else if (!result)
 		result = names_write_map(q.fd, q.places, q.count, &b);
 	error = sandbox_send(socket, result, b.data, b.size, no_fds);
