@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A code object is read once, as soon as a stack has it. Its line table stays in memory, and each
- * look-up goes through it.
+ * A code object is read once, as soon as a stack has it. Its line table stays in memory.
  *
  * Where threads have copies of the bytecode, an instruction's address can be in any of them; new
  * ones appear, so the object is read again when an address is in none of what is known. So is one
@@ -31,12 +30,10 @@
 struct code_object {
 	const char *function;
 	const char *file;
-	uint8_t *table;
+	struct python_line_table table;
 	uint64_t *copies; /* where copies of the bytecode begin; 0: none there */
-	uint32_t table_size;
 	uint32_t copy_count;
 	bool has_copies;
-	uint32_t first_line;
 	uint32_t first_traceable; /* units */
 	uint64_t bytecode;
 	uint64_t bytecode_size;
@@ -82,12 +79,12 @@ int python_code_new(struct python_code **ret, const struct walk_python *python)
 
 static size_t bytes_of(const struct code_object *o)
 {
-	return o->table_size + o->copy_count * sizeof(*o->copies);
+	return python_line_table_bytes(&o->table) + o->copy_count * sizeof(*o->copies);
 }
 
 static void release_code(struct code_object *o)
 {
-	free(o->table);
+	python_line_table_release(&o->table);
 	free(o->copies);
 }
 
@@ -168,15 +165,14 @@ static void answer(const struct python_code *c, const struct code_object *o, uin
 	int64_t offset;
 
 	*ret = (struct python_line){
-		.function = o->function, .file = o->file, .first_line = o->first_line};
+		.function = o->function, .file = o->file, .first_line = o->table.first_line};
 	if (!offset_of(c, o, at, &offset))
 		return;
 	ret->incomplete = o->bytecode && offset < (int64_t)o->first_traceable * UNIT;
 	if (offset < 0)
-		ret->line = o->first_line;
+		ret->line = o->table.first_line;
 	else
-		ret->line = python_line_at(
-			c->lines, o->table, o->table_size, o->first_line, (uint64_t)offset);
+		ret->line = python_line_at(&o->table, (uint64_t)offset);
 }
 
 int python_code_line(
@@ -274,15 +270,16 @@ static int keep_name(struct python_code *c, const void *text, size_t size, const
 	return 0;
 }
 
-/* NULL is good where there is nothing to copy. */
-static int copy_bytes(const void *from, size_t size, void **ret)
+static int keep_copies(struct code_object *o, const uint8_t *copies)
 {
+	size_t size = o->copy_count * sizeof(*o->copies);
+
 	if (!size)
 		return 0;
-	*ret = malloc(size);
-	if (!*ret)
+	o->copies = malloc(size);
+	if (!o->copies)
 		return -ENOMEM;
-	memcpy(*ret, from, size);
+	memcpy(o->copies, copies, size);
 	return 0;
 }
 
@@ -311,20 +308,18 @@ static int keep_code(struct python_code *c, uint64_t frame_code,
 	const struct python_code_found *found, const uint8_t *parts)
 {
 	const uint8_t *file = parts + found->function_size, *table = file + found->file_size;
-	struct code_object o = {.table_size = found->table_size,
-		.copy_count = found->copy_count,
+	struct code_object o = {.copy_count = found->copy_count,
 		.has_copies = found->has_copies,
-		.first_line = found->first_line,
 		.first_traceable = found->first_traceable,
 		.bytecode = found->bytecode,
 		.bytecode_size = found->bytecode_size};
 	int error = keep_name(c, parts, found->function_size, &o.function);
 
 	error = error ?: keep_name(c, file, found->file_size, &o.file);
-	error = error ?: copy_bytes(table, found->table_size, (void **)&o.table);
 	error = error
-			?: copy_bytes(table + found->table_size,
-				   found->copy_count * sizeof(*o.copies), (void **)&o.copies);
+			?: python_line_table_init(
+				   &o.table, c->lines, found->first_line, table, found->table_size);
+	error = error ?: keep_copies(&o, table + found->table_size);
 	error = error ?: put_code(c, frame_code, &o);
 	if (error)
 		release_code(&o);

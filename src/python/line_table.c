@@ -14,10 +14,20 @@
  *	           ones have the sign in the lowest bit.
  *
  * Source: Objects/lnotab_notes.txt of 3.9 and 3.10, Objects/locations.md of 3.11.
+ *
+ * A look-up begins at the last mark before the offset. Marks are made once, when all of the table
+ * is read: one for each so many bytes.
  */
 #include "python/line_table.h"
 
-#define NO_LINE (-128)
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+
+#define NO_LINE	   (-128)
+#define MARK_EVERY 256 /* bytes of the table */
 
 enum location_kind {
 	LOCATION_ONE_LINE = 10,
@@ -31,33 +41,36 @@ static uint32_t as_line(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-static uint32_t lnotab_line(const uint8_t *table, size_t size, int64_t line, uint64_t offset)
+/* Reads the next entry: false at the end. *ret_line is the line of the code until m->end. */
+static bool next_lnotab(
+	const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
 {
-	uint64_t at = 0;
+	const uint8_t *entry = t->bytes + m->at;
 
-	for (size_t i = 0; i + 2 <= size; i += 2) {
-		at += table[i];
-		if (at > offset)
-			break;
-		line += (int8_t)table[i + 1];
-	}
-	return as_line(line);
+	if (t->size - m->at < 2)
+		return false;
+	*ret_line = as_line(m->line);
+	m->end += entry[0];
+	m->line += (int8_t)entry[1];
+	m->at += 2;
+	return true;
 }
 
-static uint32_t ranges_line(const uint8_t *table, size_t size, int64_t line, uint64_t offset)
+static bool next_range(
+	const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
 {
-	uint64_t end = 0;
+	const uint8_t *entry = t->bytes + m->at;
+	int8_t lines;
 
-	for (size_t i = 0; i + 2 <= size; i += 2) {
-		int8_t lines = (int8_t)table[i + 1];
-
-		if (lines != NO_LINE)
-			line += lines;
-		end += table[i];
-		if (offset < end)
-			return lines == NO_LINE ? 0 : as_line(line);
-	}
-	return 0;
+	if (t->size - m->at < 2)
+		return false;
+	lines = (int8_t)entry[1];
+	if (lines != NO_LINE)
+		m->line += lines;
+	*ret_line = lines == NO_LINE ? 0 : as_line(m->line);
+	m->end += entry[0];
+	m->at += 2;
+	return true;
 }
 
 static int64_t signed_number(const uint8_t *table, size_t size, size_t at)
@@ -72,39 +85,102 @@ static int64_t signed_number(const uint8_t *table, size_t size, size_t at)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-static uint32_t locations_line(const uint8_t *table, size_t size, int64_t line, uint64_t offset)
+/* To where an entry begins: what follows the last one's beginning can be long. */
+static void skip_to_location(const struct python_line_table *t, struct python_line_mark *m)
 {
-	uint64_t end = 0;
-
-	for (size_t i = 0; i < size;) {
-		unsigned int kind = table[i] >> 3 & 15;
-
-		end += 2 * (uint64_t)((table[i] & 7) + 1);
-		if (kind == LOCATION_NO_COLUMNS || kind == LOCATION_LONG)
-			line += signed_number(table, size, i + 1);
-		else if (kind >= LOCATION_ONE_LINE && kind < LOCATION_NO_COLUMNS)
-			line += kind - LOCATION_ONE_LINE;
-		if (line > INT32_MAX || line < INT32_MIN)
-			return 0;
-		if (offset < end)
-			return kind == LOCATION_NONE ? 0 : as_line(line);
-		do
-			i++;
-		while (i < size && !(table[i] & 0x80));
-	}
-	return 0;
+	while (m->at && m->at < t->size && !(t->bytes[m->at] & 0x80))
+		m->at++;
 }
 
-uint32_t python_line_at(enum python_lines format, const uint8_t *table, size_t size,
-	uint32_t first_line, uint64_t offset)
+static bool next_location(
+	const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
 {
-	switch (format) {
+	unsigned int kind;
+
+	skip_to_location(t, m);
+	if (m->at >= t->size)
+		return false;
+	kind = t->bytes[m->at] >> 3 & 15;
+	m->end += 2 * (uint64_t)((t->bytes[m->at] & 7) + 1);
+	if (kind == LOCATION_NO_COLUMNS || kind == LOCATION_LONG)
+		m->line += signed_number(t->bytes, t->size, m->at + 1);
+	else if (kind >= LOCATION_ONE_LINE && kind < LOCATION_NO_COLUMNS)
+		m->line += kind - LOCATION_ONE_LINE;
+	*ret_line = kind == LOCATION_NONE ? 0 : as_line(m->line);
+	m->at++;
+	return m->line <= INT32_MAX && m->line >= INT32_MIN;
+}
+
+static bool next(const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
+{
+	switch (t->format) {
 	case PYTHON_LINES_LNOTAB:
-		return lnotab_line(table, size, first_line, offset);
+		return next_lnotab(t, m, ret_line);
 	case PYTHON_LINES_RANGES:
-		return ranges_line(table, size, first_line, offset);
+		return next_range(t, m, ret_line);
 	case PYTHON_LINES_LOCATIONS:
-		return locations_line(table, size, first_line, offset);
+		return next_location(t, m, ret_line);
 	}
-	return 0;
+	return false;
+}
+
+static int make_marks(struct python_line_table *t)
+{
+	struct python_line_mark m = {.line = t->first_line};
+	uint32_t marked = 0, line;
+	int error = 0;
+
+	do {
+		if (t->format == PYTHON_LINES_LOCATIONS)
+			skip_to_location(t, &m);
+		if (m.at - marked < MARK_EVERY)
+			continue;
+		marked = m.at;
+		error = vec_push(&t->marks, m);
+	} while (!error && next(t, &m, &line));
+	return error;
+}
+
+int python_line_table_init(struct python_line_table *t, enum python_lines format,
+	uint32_t first_line, const void *bytes, uint32_t size)
+{
+	int error;
+
+	*t = (struct python_line_table){.format = format, .first_line = first_line, .size = size};
+	if (!size)
+		return 0;
+	t->bytes = malloc(size);
+	if (!t->bytes)
+		return -ENOMEM;
+	memcpy(t->bytes, bytes, size);
+	error = make_marks(t);
+	if (error)
+		python_line_table_release(t);
+	return error;
+}
+
+void python_line_table_release(struct python_line_table *t)
+{
+	free(t->bytes);
+	vec_release(&t->marks);
+	*t = (struct python_line_table){0};
+}
+
+size_t python_line_table_bytes(const struct python_line_table *t)
+{
+	return t->size + t->marks.capacity * sizeof(*t->marks.items);
+}
+
+uint32_t python_line_at(const struct python_line_table *t, uint64_t offset)
+{
+	size_t after = search_first(i, 0, t->marks.count, t->marks.items[i].end > offset);
+	struct python_line_mark m = {.line = t->first_line};
+	uint32_t line;
+
+	if (after)
+		m = t->marks.items[after - 1];
+	while (next(t, &m, &line))
+		if (offset < m.end)
+			return line;
+	return t->format == PYTHON_LINES_LNOTAB ? as_line(m.line) : 0;
 }

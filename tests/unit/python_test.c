@@ -178,11 +178,24 @@ static int look_up(uint64_t at, struct python_line *ret, struct python_code **re
 	return *ret_code ? line_of(*ret_code, &frame, ret) : -1;
 }
 
+static uint32_t line_in(enum python_lines format, const uint8_t *bytes, size_t size, uint32_t first,
+	uint64_t offset)
+{
+	struct python_line_table table;
+	uint32_t line;
+
+	if (python_line_table_init(&table, format, first, bytes, (uint32_t)size))
+		return UINT32_MAX;
+	line = python_line_at(&table, offset);
+	python_line_table_release(&table);
+	return line;
+}
+
 static uint32_t lnotab(uint64_t offset)
 {
 	static const uint8_t table[] = {4, 1, 6, 2, 2, 0xff, 0xff, 0, 1, 10};
 
-	return python_line_at(PYTHON_LINES_LNOTAB, table, sizeof(table), 100, offset);
+	return line_in(PYTHON_LINES_LNOTAB, table, sizeof(table), 100, offset);
 }
 
 static void the_table_of_3_9_gives_lines_that_go_back_too(void)
@@ -198,7 +211,7 @@ static uint32_t ranges(uint64_t offset)
 {
 	static const uint8_t table[] = {4, 0, 2, 0x80, 6, 0xfe, 0, 100, 2, 1};
 
-	return python_line_at(PYTHON_LINES_RANGES, table, sizeof(table), 50, offset);
+	return line_in(PYTHON_LINES_RANGES, table, sizeof(table), 50, offset);
 }
 
 static void the_table_of_3_10_has_code_without_a_line(void)
@@ -216,7 +229,7 @@ static uint32_t located(uint64_t offset)
 		0x80 | 14 << 3 | 0, 7, 0, 1, 1, 0x80 | 13 << 3 | 0, 0x48, 0x03, 0x80 | 15 << 3 | 7,
 		0x80 | 9 << 3 | 0, 0};
 
-	return python_line_at(PYTHON_LINES_LOCATIONS, table, sizeof(table), 20, offset);
+	return line_in(PYTHON_LINES_LOCATIONS, table, sizeof(table), 20, offset);
 }
 
 static void the_table_of_3_11_has_entries_of_five_kinds(void)
@@ -228,6 +241,49 @@ static void the_table_of_3_11_has_entries_of_five_kinds(void)
 	CHECK(located(10) == 0 && located(25) == 0);
 	CHECK(located(26) == 118);
 	CHECK(located(28) == 0);
+}
+
+/* Whether marks change what is found: without them all of the table is read. */
+static bool marks_do_not_show(struct python_line_table *t, uint64_t offset)
+{
+	uint32_t line = python_line_at(t, offset), all_read;
+	size_t marks = t->marks.count;
+
+	t->marks.count = 0;
+	all_read = python_line_at(t, offset);
+	t->marks.count = marks;
+	return line == all_read;
+}
+
+/* Of `below` values, and few of them begin an entry. */
+static void fill(uint8_t *bytes, size_t size, unsigned int below)
+{
+	uint32_t random = below;
+
+	for (size_t i = 0; i < size; i++) {
+		random = random * 1664525 + 1013904223;
+		bytes[i] = (uint8_t)((random >> 24) % below | (random >> 8 & 63 ? 0 : 0x80));
+	}
+}
+
+static void a_long_table_has_the_same_lines_wherever_reading_begins(void)
+{
+	static const unsigned int below[] = {256, 128, 32, 4};
+	static uint8_t bytes[16384];
+
+	for (int n = 0; n < 4 * PYTHON_LINES_LOCATIONS; n++) {
+		struct python_line_table t;
+		bool same = true;
+
+		fill(bytes, sizeof(bytes), below[n % 4]);
+		CHECK(!python_line_table_init(
+			&t, PYTHON_LINES_LNOTAB + n / 4, 100000, bytes, sizeof(bytes)));
+		CHECK(t.marks.count > 2);
+		for (uint64_t offset = 0; same && offset < 40000; offset += 7)
+			same = marks_do_not_show(&t, offset);
+		CHECK(same);
+		python_line_table_release(&t);
+	}
 }
 
 static void a_line_is_found_in_the_bytecode_and_in_each_copy_of_it(void)
@@ -547,6 +603,7 @@ int main(void)
 	RUN(the_table_of_3_9_gives_lines_that_go_back_too);
 	RUN(the_table_of_3_10_has_code_without_a_line);
 	RUN(the_table_of_3_11_has_entries_of_five_kinds);
+	RUN(a_long_table_has_the_same_lines_wherever_reading_begins);
 	RUN(a_line_is_found_in_the_bytecode_and_in_each_copy_of_it);
 	RUN(a_frame_before_its_first_traceable_instruction_is_incomplete);
 	RUN(names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_later_code_object);
