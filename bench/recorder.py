@@ -4,11 +4,13 @@
 
 usage: recorder.py [SECTION[=RUNS] ...]      default: all of them
 
-CPU time and memory are those of the recorder's process alone (/proc/PID/stat and schedstat, VmRSS), not of the program
-it records. Wall times are as the machine gives them: other load on it makes them longer.
+CPU time (/proc/PID/stat and schedstat) and memory (Pss: a page that processes share counts in parts) are those of the
+recorder and of what works for it, not of the program it records. Wall times are as the machine gives them: other load on
+it makes them longer.
 """
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -57,9 +59,23 @@ def status_field(pid, field):
     return 0
 
 
-def child_of(pid):
-    words = read_proc(pid, f"task/{pid}/children").split()
-    return int(words[0]) if words else 0
+def pss_kib(pid):
+    found = re.search(r"^Pss: +(\d+)", read_proc(pid, "smaps_rollup"), re.M)
+    return int(found[1]) if found else 0
+
+
+def is_ours(pid):
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", XPUPROF)
+    except OSError:
+        return False
+
+
+def split_family(pid):
+    """The recorder and what works for it; and the program, 0: it does not run yet."""
+    children = [int(child) for child in read_proc(pid, f"task/{pid}/children").split()]
+    ours = [child for child in children if is_ours(child)]
+    return [pid, *ours], next((child for child in children if child not in ours), 0)
 
 
 class Recording:
@@ -68,7 +84,7 @@ class Recording:
     def __init__(self, command, options=(), every_s=0.02, cpu=None):
         self.folder = tempfile.TemporaryDirectory(prefix="xpuprof-bench-", dir=os.environ.get("TMPDIR"))
         self.path = self.folder.name + "/p.xpu"
-        self.samples = []  # (seconds, recorder's KiB, program's KiB, recorder's CPU seconds)
+        self.samples = []  # (seconds, recorder's KiB (Pss), program's KiB (VmRSS), recorder's CPU seconds)
         self.peak_kib = self.cpu_s = self.switches = 0
         arguments = [XPUPROF, "record", "--quiet", "-o", self.path, *options, "--", *command]
         pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
@@ -83,16 +99,18 @@ class Recording:
             sys.exit(f"recorder.py: {' '.join(arguments)}: {message}")
 
     def _watch(self, pid, start, every_s):
+        cpu = {}
         while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            program = child_of(pid)
-            rss = status_field(pid, "VmRSS")
-            if rss:
-                self.samples.append((time.monotonic() - start, rss,
-                                     status_field(program, "VmRSS") if program else 0, cpu_s(pid)))
-                self.peak_kib = max(self.peak_kib, status_field(pid, "VmHWM"))
+            ours, program = split_family(pid)
+            kib = sum(map(pss_kib, ours))
+            cpu.update((each, cpu_s(each)) for each in ours)
+            if kib:
+                self.samples.append((time.monotonic() - start, kib, status_field(program, "VmRSS") if program else 0,
+                                     sum(cpu.values())))
+                self.peak_kib = max(self.peak_kib, kib)
                 self.switches = status_field(pid, "voluntary_ctxt_switches")
             time.sleep(every_s)
-        self.cpu_s = cpu_s(pid)
+        self.cpu_s = sum({**cpu, pid: cpu_s(pid)}.values())
 
     def report(self):
         return json.loads(subprocess.check_output([XPUPROF, "report", "--json", self.path]))
@@ -105,7 +123,7 @@ class Recording:
         first, last = (self.samples[int(s * (len(self.samples) - 1))] for s in (0.2, 0.9))
         return (last[3] - first[3]) / (last[0] - first[0]) * 100
 
-    def rss_at(self, share, whom):
+    def memory_at(self, share, whom):
         """MiB of the recorder (1) or the program (2) when this share of the time had passed."""
         running = [s for s in self.samples if s[2]]
         return running[min(int(share * len(running)), len(running) - 1)][whom] / 1024 if running else 0
@@ -142,7 +160,7 @@ def run_pairs(runs, count, extra=()):
     print(f"  million pairs a second of CPU   {1e3 / statistics.median(ns):.2f}")
     print(f"  wall time, s                    {spread(walls, '{:.2f}')}")
     print(f"  peak memory, MiB                {spread(peaks, '{:.1f}')}")
-    print("  memory at 10, 50, 100 %, MiB    " + ", ".join(f"{r.rss_at(s, 1):.1f}" for s in (0.1, 0.5, 1)))
+    print("  memory at 10, 50, 100 %, MiB    " + ", ".join(f"{r.memory_at(s, 1):.1f}" for s in (0.1, 0.5, 1)))
     print(f"  bytes a pair on disk            {r.bytes() / count:.1f}")
     print(f"  lost                            {'; '.join(sorted(losses))}")
     what = f"{count:,} launches with their work" + (", a stack from the probe with each" if extra else "")
@@ -221,10 +239,10 @@ def stream(runs):
         report = r.report()
         shares = (0.05, 0.25, 0.5, 0.75, 1)
         print("  at            " + "".join(f"{s * 100:9.0f} %" for s in shares))
-        print("  recorder, MiB " + "".join(f"{r.rss_at(s, 1):11.1f}" for s in shares))
-        print("  program, MiB  " + "".join(f"{r.rss_at(s, 2):11.1f}" for s in shares))
+        print("  recorder, MiB " + "".join(f"{r.memory_at(s, 1):11.1f}" for s in shares))
+        print("  program, MiB  " + "".join(f"{r.memory_at(s, 2):11.1f}" for s in shares))
         what = "100,000 launches a second for 60 s"
-        note(f"{what}: memory after 3, 15 and 60 s", ", ".join(f"{r.rss_at(s, 1):.0f} MiB" for s in (0.05, 0.25, 1)), "flat")
+        note(f"{what}: memory after 3, 15 and 60 s", ", ".join(f"{r.memory_at(s, 1):.0f} MiB" for s in (0.05, 0.25, 1)), "flat")
         note(f"{what}: CPU", f"{r.cpu_s / r.wall_s * 100:.1f} % of one core")
         note_recorded(what, report["works"], 6_000_000, sum(report["losses"].values()))
         print(f"  CPU of the recorder, % of one core: {r.cpu_s / r.wall_s * 100:.1f};"
