@@ -147,10 +147,16 @@ static int forget_oldest(struct correlator *c)
 	return drop(c, l, PENDING_FORGOTTEN);
 }
 
+/* Those that are done have half of the room: memory that is not used costs nothing. */
+static bool has_to_forget(const struct launches *l)
+{
+	return launches_are_full(l) || l->count[LAUNCH_DONE] > l->max / 2;
+}
+
 static int add_launch(struct correlator *c, uint32_t instance, uint32_t correlation,
 	enum launch_list list, struct launch **ret)
 {
-	int error = launches_are_full(&c->launches) ? forget_oldest(c) : 0;
+	int error = has_to_forget(&c->launches) ? forget_oldest(c) : 0;
 
 	if (!error)
 		*ret = launches_add(&c->launches, instance, correlation, list);

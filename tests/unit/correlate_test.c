@@ -789,7 +789,7 @@ static void twin_add(struct twin_list *list, struct twin_launch l)
 	struct twin_list *victims = twin.waiting.count > twin.max / 2 ? &twin.waiting : &twin.done;
 	struct twin_launch victim;
 
-	if (twin.waiting.count + twin.done.count == twin.max) {
+	if (twin.waiting.count + twin.done.count == twin.max || twin.done.count > twin.max / 2) {
 		twin_take(victims, victims->items[0].instance, victims->items[0].correlation,
 			&victim);
 		twin_pending(&victim, PENDING_FORGOTTEN);
