@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,24 @@ int io_read_rest(int fd, size_t limit, struct buf *b)
 	if (n < 0)
 		return (int)n;
 	return b->failed ? -ENOMEM : 0;
+}
+
+int io_open_regular(const char *path)
+{
+	int named = open(path, O_PATH | O_CLOEXEC), fd = -1, error;
+	char same[32];
+	struct stat st;
+
+	if (named < 0)
+		return -errno;
+	error = fstat(named, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	snprintf(same, sizeof(same), "/proc/self/fd/%d", named);
+	if (!error)
+		fd = open(same, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (!error && fd < 0)
+		error = -errno;
+	close(named);
+	return error ?: fd;
 }
 
 int io_read_file(const char *path, size_t limit, struct buf *b)

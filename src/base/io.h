@@ -16,6 +16,9 @@ int io_write_all(int fd, const void *data, size_t size);
 ssize_t io_read_full(int fd, void *data, size_t size);
 /* As io_read_full at an offset; the file position does not move. */
 ssize_t io_pread_full(int fd, void *data, size_t size, off_t offset);
+/* Opens a file to read: a descriptor, or -errno. To open anything but a regular file (a device, a
+ * pipe) may have effects: it is not opened, -EINVAL. */
+int io_open_regular(const char *path);
 /* Appends a whole file (also of /proc, whose size is unknown), at most `limit` bytes of it, to `b`:
  * 0 or -errno (-EFBIG when there is more), without error text. */
 int io_read_file(const char *path, size_t limit, struct buf *b);

@@ -103,12 +103,12 @@ static int ask(struct name_files *f, struct child *c, struct child_request *r, u
 
 static int open_here(const char *path, struct file_identity *ret, int *ret_fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = io_open_regular(path);
 	struct stat st;
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		return fd;
+	if (fstat(fd, &st)) {
 		close(fd);
 		return -EACCES;
 	}

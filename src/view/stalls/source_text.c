@@ -2,7 +2,6 @@
 #include "view/stalls/source_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +68,6 @@ static int read_text(struct source_text *t, int fd)
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
 	if ((uint64_t)st.st_size > SOURCE_BYTES_MAX)
 		return -EFBIG;
 	if (!buf_reserve(&t->contents, (size_t)st.st_size + 1))
@@ -89,10 +86,10 @@ static int read_text(struct source_text *t, int fd)
 /* 0 with t->path set, -ENOMEM, or why this is no source. */
 static int try(struct source_text *t, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
+	int fd = io_open_regular(path), error;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	error = read_text(t, fd);
 	close(fd);
 	if (error) {
