@@ -14,9 +14,11 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -88,16 +90,21 @@ static void limit_resources(size_t data_bytes, uint64_t descriptors)
 		limit(RLIMIT_DATA, data_bytes);
 }
 
-/* Nothing can be opened, made or removed any more. */
-static void forbid_files(void)
+/* Nothing can be opened, made or removed any more, but read below a folder (-1: none). */
+static void forbid_files_but(int folder)
 {
 	struct landlock_ruleset_attr attributes = {
 		.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+	struct landlock_path_beneath_attr below = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+		.parent_fd = folder};
 	int rules = (int)syscall(
 		SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0);
 
 	if (rules < 0)
 		return;
+	if (folder >= 0)
+		(void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
 	(void)syscall(SYS_landlock_restrict_self, rules, 0);
 	close(rules);
 }
@@ -241,7 +248,7 @@ int confine_reader(void)
 	limit(RLIMIT_FSIZE, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	forbid_files();
+	forbid_files_but(-1);
 	error = be_nobody();
 	error = error ?: keep_capabilities(0);
 	if (error)
@@ -289,4 +296,24 @@ int confine_memory(void)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
 	return forbid_all_but(&calls);
+}
+
+int confine_worker(const char *folder)
+{
+	int error, below;
+
+	if (geteuid() && !getauxval(AT_SECURE))
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	below = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	forbid_files_but(below);
+	if (below >= 0)
+		close(below);
+	error = be_nobody();
+	error = error ?: keep_capabilities(0);
+	/* It was forgotten with the rights. */
+	if (!error && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		error = -errno;
+	return error;
 }

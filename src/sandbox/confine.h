@@ -25,3 +25,8 @@ int confine_opener(void);
 /* What reads memory: of the capabilities we have the one for that, not root, a few system calls, no
  * files. 0 or -errno. */
 int confine_memory(void);
+
+/* For a child of ours that reads what may come from strangers, and that refers to other files: if
+ * we have rights that others have not, it loses them, and opens nothing but below that folder
+ * (where the kernel has Landlock), as nobody. 0 or -errno. */
+int confine_worker(const char *folder);

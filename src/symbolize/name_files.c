@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "elf/debug_file.h"
 #include "elf/perf_map.h"
+#include "sandbox/confine.h"
 #include "sandbox/limits.h"
 #include "sandbox/reader.h"
 #include "symbolize/worker.h"
@@ -338,7 +340,7 @@ int name_files_map_names(struct name_files *f, const struct names_question *q, s
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Read in a worker, as libdw trusts files. */
+/* Read in a worker, as libdw trusts files, and opens others that they name. */
 struct lines_work {
 	struct name_files *files;
 	const struct names_question *question;
@@ -359,11 +361,10 @@ static int run_worker(void *context, int out)
 {
 	struct lines_work *work = context;
 	struct buf b = BUF_INIT;
-
-	int error;
+	int error = confine_worker(DEBUG_FILE_ROOT);
 
 	work->out = out;
-	error = reader_lines(&work->files->here, work->question, put_lines, work, &b);
+	error = error ?: reader_lines(&work->files->here, work->question, put_lines, work, &b);
 	buf_release(&b);
 	return error != 0;
 }

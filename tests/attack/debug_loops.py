@@ -9,6 +9,7 @@
     ranges      20,000 functions of the same 20,000 ranges each
     unwind      the same for unwind information: 15 million states to remember, entries that are their own common part
     plain       none of these, to compare with
+    elsewhere   a name that is in another file, FOLDER/other
 """
 import ctypes
 import os
@@ -20,11 +21,12 @@ import zlib
 
 CODE, CODE_BYTES, BODY = 4096, 64, 8192
 MACHINE, LOOP = {"x86_64": (62, b"\xeb\xfe"), "aarch64": (183, b"\0\0\0\x14")}.get(platform.machine(), (0, b""))
-UNIT, FUNCTION, BLOCK, COPY, DECLARED, SCATTERED, SPACE, WHOLE, INLINED = range(1, 10)
+UNIT, FUNCTION, BLOCK, COPY, DECLARED, SCATTERED, SPACE, WHOLE, INLINED, ABSENT = range(1, 11)
 LINES, STATES, DEPTH = 15000000, 15000000, 60
 ABBREVIATIONS = b"\1\x11\1\x11\1\x12\7\x10\x17\0\0" b"\2\x2e\0\x11\1\x12\7\3\x08\0\0" b"\3\x0b\1\1\x13\0\0" \
     b"\4\x2e\0\x11\1\x12\7\x31\x13\0\0" b"\5\x2e\0\x47\x13\0\0" b"\6\x2e\0\x55\x17\0\0" \
-    b"\7\x39\1\1\x13\0\0" b"\x08\x2e\1\x11\1\x12\7\0\0" b"\x09\x1d\1\x01\x13\0\0" b"\0"
+    b"\7\x39\1\1\x13\0\0" b"\x08\x2e\1\x11\1\x12\7\0\0" b"\x09\x1d\1\x01\x13\0\0" \
+    b"\x0a\x2e\0\x11\1\x12\7\3\xa1\x3e\0\0" b"\0"
 PLACE = struct.pack("<QQ", CODE, CODE_BYTES)
 FIRST = 11 + 1 + 16 + 4 # where the first entry of the unit is
 
@@ -62,7 +64,7 @@ def within(number, first):
     return b"".join(struct.pack("<BI", number, first + 5 * (n + 1)) for n in range(DEPTH)) + b"\0" * (DEPTH + 1)
 
 
-def sections_of(kind):
+def sections_of(kind, folder):
     """Name, flags (0x800: compressed) and content."""
     function = bytes([FUNCTION]) + PLACE + b"f\0"
     entries = {
@@ -71,21 +73,24 @@ def sections_of(kind):
         "inlines": bytes([WHOLE]) + PLACE + within(INLINED, FIRST + 17),
         "origins": bytes([COPY]) + PLACE + struct.pack("<I", FIRST + 21) + bytes([DECLARED]) + struct.pack("<I", FIRST + 26)
         + bytes([DECLARED]) + struct.pack("<I", FIRST + 21),
+        "elsewhere": bytes([ABSENT]) + PLACE + struct.pack("<I", 0),
         "ranges": (bytes([SCATTERED]) + struct.pack("<I", 0)) * 20000,
     }.get(kind, function)
     found = [(b".debug_info", 0, info(entries)), (b".debug_abbrev", 0, ABBREVIATIONS),
              (b".debug_line", 0x800, packed(lines(LINES if kind == "lines" else 1)))]
     if kind == "ranges":
         found.append((b".debug_ranges", 0, struct.pack("<QQ", 0, CODE_BYTES) * 20000 + b"\0" * 16))
+    if kind == "elsewhere":
+        found.append((b".gnu_debugaltlink", 0, os.fsencode(f"{folder}/other") + b"\0" + b"x" * 20))
     if kind == "unwind":
         found.append((b".debug_frame", 0x800, packed(unwind())))
     return found
 
 
-def elf(kind):
+def elf(kind, folder):
     names, body, sections = b"\0.text\0.names\0", b"", [b"\0" * 64]
     symbols = b"\0" * 24 + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, CODE, CODE_BYTES) # its name: ".text"
-    parts = [(b".text", 6, 1, None)] + [(name, flags, 1, content) for name, flags, content in sections_of(kind)]
+    parts = [(b".text", 6, 1, None)] + [(name, flags, 1, content) for name, flags, content in sections_of(kind, folder)]
     for name, flags, number, content in parts + [(b".symtab", 0, 2, symbols)]:
         sections.append(struct.pack("<IIQQQQIIQQ", len(names), number, flags, CODE if content is None else 0,
                                     CODE if content is None else BODY + len(body), CODE_BYTES if content is None else len(content),
@@ -111,7 +116,7 @@ def main(folder, *kinds):
     for kind in kinds:
         path = os.path.join(folder, kind)
         with open(path, "wb") as f:
-            f.write(elf(kind))
+            f.write(elf(kind, folder))
         threading.Thread(target=ctypes.CFUNCTYPE(None)(mapped(path) + CODE)).start()
     print("ready", flush=True)
 

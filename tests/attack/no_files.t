@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A stranger's profile names sources and code that are no files, but pipes: opening them, or a device, has effects."""
+"""A stranger's profile, and debug information, name sources and code that are no files, but pipes: opening them, or a
+device, has effects."""
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ def waits_for_reader(pipe):
 
 
 def check_not_opened(name, pipe, *command):
-    os.mkfifo(pipe)
+    os.mkfifo(pipe, 0o600)
     attack.give(pipe, attack.STRANGER)
     waiting = waits_for_reader(pipe)
     attack.wait_until(lambda: attack.read(f"/proc/{waiting.pid}/comm") == "sh\n")
@@ -36,11 +37,12 @@ def check_sources():
 
 def check_code():
     own = attack.folder(attack.STRANGER)
-    target = attack.start(attack.STRANGER, *attack.python("debug_loops"), own, "plain", stdout=subprocess.PIPE, text=True)
+    target = attack.start(attack.STRANGER, *attack.python("debug_loops"), own, "plain", "elsewhere", stdout=subprocess.PIPE, text=True)
     target.stdout.readline()
     with attack.Recorder("--cpu-only", "-p", target.pid) as r:
         time.sleep(0.5)
     attack.end(target)
+    check_not_opened("symbolize, debug information", f"{own}/other", "symbolize", "--inline", "-o", "named.xpu", r.profile)
     os.unlink(f"{own}/plain")
     check_not_opened("symbolize", f"{own}/plain", "symbolize", "--inline", r.profile)
 
