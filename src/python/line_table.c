@@ -45,10 +45,11 @@ static uint32_t as_line(int64_t line)
 static bool next_lnotab(
 	const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
 {
-	const uint8_t *entry = t->bytes + m->at;
+	const uint8_t *entry;
 
 	if (t->size - m->at < 2)
 		return false;
+	entry = t->bytes + m->at;
 	*ret_line = as_line(m->line);
 	m->end += entry[0];
 	m->line += (int8_t)entry[1];
@@ -59,11 +60,12 @@ static bool next_lnotab(
 static bool next_range(
 	const struct python_line_table *t, struct python_line_mark *m, uint32_t *ret_line)
 {
-	const uint8_t *entry = t->bytes + m->at;
+	const uint8_t *entry;
 	int8_t lines;
 
 	if (t->size - m->at < 2)
 		return false;
+	entry = t->bytes + m->at;
 	lines = (int8_t)entry[1];
 	if (lines != NO_LINE)
 		m->line += lines;
