@@ -110,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (b.size)
 		do_step(c, &b);
 	counters_close(c);
-	require(!profile_writer_flush(writer)); /* nothing is on its way, and taken for lost memory */
+	/* What is on its way to the file could be taken for lost memory. */
+	require(!profile_writer_flush(writer));
 	return 0;
 }
