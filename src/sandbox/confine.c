@@ -238,6 +238,13 @@ static int forbid_all_but(const struct calls *calls)
 
 /* --- the processes ---------------------------------------------------------------------------- */
 
+/* One that is busy would not notice that the recorder was killed. A change of user forgets it. The
+ * parent is the thread that began us. */
+static int end_with_parent(void)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ? -errno : 0;
+}
+
 int confine_reader(void)
 {
 	static const struct calls calls = {LIST(allowed, calls_of_reader),
@@ -256,7 +263,7 @@ int confine_reader(void)
 	/* No program of the same user may look into it. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	return forbid_all_but(&calls);
+	return end_with_parent() ?: forbid_all_but(&calls);
 }
 
 /* Without Landlock: who is confined by it may not look at what other processes map. */
@@ -295,7 +302,7 @@ int confine_memory(void)
 		return error;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	return forbid_all_but(&calls);
+	return end_with_parent() ?: forbid_all_but(&calls);
 }
 
 int confine_worker(const char *folder)
@@ -312,8 +319,5 @@ int confine_worker(const char *folder)
 		close(below);
 	error = be_nobody();
 	error = error ?: keep_capabilities(0);
-	/* It was forgotten with the rights. */
-	if (!error && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		error = -errno;
-	return error;
+	return error ?: end_with_parent();
 }

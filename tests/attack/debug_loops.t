@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Debug and unwind information that has no end (debug_loops.py): recording, and naming afterwards, have one."""
+import os
 import re
 import resource
 import signal
@@ -15,6 +16,7 @@ import debug_loops
 GIVEN_UP = ["entries", "inlines", "ranges"] + ([] if attack.SANITIZED else ["lines"]) # whose memory is not limited
 EITHER = ["siblings", "origins"] # libdw knows such files, or not
 READ = ["plain", "unwind"]
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 SYMBOLIZE_S, SYMBOLIZE_BYTES = 40, 512 * attack.MIB
 
 
@@ -69,7 +71,34 @@ def check_naming(quiet, target):
     attack.result(number(r"found the source lines of (\d+)", said) >= len(READ), "symbolize: others have their lines", said)
 
 
+def is_ready(pid):
+    return attack.SANITIZED or "\nSeccomp:\t2\n" in attack.read(f"/proc/{pid}/status")
+
+
+def readers(recorder):
+    return [pid for pid in recorder.pids() if "sandbox\0reader" in attack.read(f"/proc/{pid}/cmdline") and is_ready(pid)]
+
+
+def hold(pid):
+    """As busy as with a file that has no end: it does not look at its socket. (SIGSTOP would end with its parent.)"""
+    return not attack.libc.ptrace(PTRACE_SEIZE, pid, None, None) and not attack.libc.ptrace(PTRACE_INTERRUPT, pid, None, None)
+
+
+def check_killed():
+    asleep = attack.start(attack.STRANGER, "sleep", "60")
+    with attack.Recorder("--cpu-only", "-p", asleep.pid) as r:
+        found = attack.wait_until(lambda: readers(r), 5)
+        held = found and all([hold(pid) for pid in found])
+        os.kill(r.pid, signal.SIGKILL)
+        gone = attack.wait_until(lambda: not any(attack.read(f"/proc/{pid}/cmdline") for pid in found), 5)
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    attack.result(held and gone, "a reader that is busy ends when its recorder is killed", found, held)
+
+
 def check():
+    check_killed()
     quiet = attack.quiet("--cpu-only")
     target = start()
     check_naming(quiet, target)
