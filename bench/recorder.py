@@ -26,6 +26,9 @@ if NEEDS.returncode:
 BUILD = NEEDS.stdout.rstrip("\n")
 XPUPROF = BUILD + "/xpuprof"
 LAUNCH_RATE = BUILD + "/tests/programs/launch_rate"
+# What other recordings left on this machine is not to count.
+CACHE = tempfile.TemporaryDirectory(prefix="xpuprof-bench-", dir=os.environ.get("TMPDIR"))
+os.environ["XPUPROF_CACHE_DIR"] = CACHE.name
 SIMULATED = dict(os.environ, LD_LIBRARY_PATH=BUILD + "/sim")
 SIMULATED.pop("CUDA_INJECTION64_PATH", None)
 CPUS = sorted(os.sched_getaffinity(0))

@@ -59,8 +59,11 @@ _Static_assert(sizeof(((struct cache_header *)0)->id) >= ELF_BUILD_ID_MAX, "hold
 struct unwind_cache {
 	int dir;
 	uint64_t limit_bytes;
-	uint64_t size_bytes; /* of all files, as they count, about: others may write as well */
-	uint32_t serial;     /* of temporary names */
+	/* Of all files, as they count, about: others may write as well. They are counted when the
+	 * first table is kept, which is beyond the limit therefore: where they are many, to begin
+	 * would take long. */
+	uint64_t size_bytes;
+	uint32_t serial; /* of temporary names */
 };
 
 /* A file of the folder. */
@@ -244,17 +247,14 @@ static int prune(struct unwind_cache *c)
 int unwind_cache_open(struct unwind_cache **ret, const char *path, uint64_t limit_bytes)
 {
 	struct unwind_cache *c = calloc(1, sizeof(*c));
-	int error = 0;
+	int error;
 
 	if (!c)
 		return error_errno(-ENOMEM, "cannot open the folder '%s'", path);
-	c->limit_bytes = limit_bytes;
+	c->limit_bytes = c->size_bytes = limit_bytes;
 	c->dir = open_folder(path);
-	if (c->dir < 0)
+	if (c->dir < 0) {
 		error = c->dir;
-	else if ((error = prune(c)))
-		error_errno(error, "cannot read the folder '%s'", path);
-	if (error) {
 		unwind_cache_close(c);
 		return error;
 	}
@@ -380,7 +380,8 @@ int unwind_cache_store(
 	}
 	size = __atomic_add_fetch(
 		&c->size_bytes, counted_bytes(sizeof(h) + (uint64_t)h.words * 4), __ATOMIC_RELAXED);
-	return size > c->limit_bytes ? prune(c) : 0;
+	error = size > c->limit_bytes ? prune(c) : 0;
+	return error ? error_errno(error, "cannot read the folder of unwind tables") : 0;
 }
 
 const char *unwind_cache_default(struct buf *text)

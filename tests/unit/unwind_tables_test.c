@@ -217,6 +217,7 @@ static void tables_that_were_kept_by_build_id_alone_are_removed(void)
 	unwind_cache_close(c);
 	make_file(cache_path("old/010203ab00000000000000000000000000000000.xwt"), "x", 1);
 	CHECK(!unwind_cache_open(&c, cache_path("old"), UNWIND_CACHE_LIMIT));
+	CHECK(!unwind_cache_store(c, &some_key, small_table()));
 	CHECK(access(cache_path("old/010203ab00000000000000000000000000000000.xwt"), F_OK));
 	CHECK(!access(kept_path("old"), F_OK));
 	unwind_cache_close(c);
