@@ -78,7 +78,7 @@ struct gpucode_format {
 	int (*open)(const void *data, size_t size, struct gpucode_image **ret);
 	void (*close)(struct gpucode_image *image);
 	/* The function of this linker name, NULL: not known; of several the one with this index in
-	 * the image's table of symbols. False when there is none. */
+	 * the image's table of symbols. Its code is in the image. False when there is none. */
 	bool (*find)(const struct gpucode_image *image, const char *name, uint32_t index,
 		struct gpucode_function *ret);
 	/*

@@ -34,6 +34,7 @@ def check():
     time.sleep(1.5)
     r.ask_to_end()
     r.process.wait() # what it left behind ends with the targets
+    attack.wait_until(lambda: len(r.pids()) <= 4, 5) # others are dying
     left = len(r.pids())
     for target in [*targets, genuine]:
         attack.end(target)

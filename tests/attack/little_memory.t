@@ -53,7 +53,7 @@ def check_limit(limit, what, greedy=False):
     name = f"{what} ({limit / attack.MIB:.0f} MiB)"
     attack.note(f"{name}: status {r.status}, the program {'ran' if began else 'did not begin'}, {r.losses()}, {r.said[-300:]}")
     attack.result(not r.hung, f"{name}: the recorder ends", r.said)
-    attack.result(not began or attack.wait_until(lambda: os.path.exists(f"{own}/done"), 5),
+    attack.result(not began or attack.wait_until(lambda: os.path.exists(f"{own}/done"), 30),
                   f"{name}: a program that was begun runs to its end", r.status, r.said)
     if greedy:
         attack.result(began, f"{name}: the program had begun", r.status, r.said)

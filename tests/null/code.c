@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU code of a vendor that does not exist: an image is the text "NULLCODE", and every function is
- * found in it, of four instructions in four lines.
+ * GPU code of a vendor that does not exist: an image begins with the text "NULLCODE", and is the
+ * code of every function, of four instructions in four lines.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-static const char null_image[] = "NULLCODE";
+static const char null_image[32] = "NULLCODE";
