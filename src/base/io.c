@@ -116,22 +116,25 @@ int io_read_rest(int fd, size_t limit, struct buf *b)
 	return b->failed ? -ENOMEM : 0;
 }
 
-int io_open_regular(const char *path)
+int io_open_named(int named, struct stat *ret)
 {
-	int named = open(path, O_PATH | O_CLOEXEC), fd = -1, error;
-	char same[32];
-	struct stat st;
+	int fd = -1, error = fstat(named, ret) ? -errno : S_ISREG(ret->st_mode) ? 0 : -EACCES;
+	char path[32];
 
-	if (named < 0)
-		return -errno;
-	error = fstat(named, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	snprintf(same, sizeof(same), "/proc/self/fd/%d", named);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
 	if (!error)
-		fd = open(same, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!error && fd < 0)
 		error = -errno;
 	close(named);
 	return error ?: fd;
+}
+
+int io_open_regular(const char *path, struct stat *ret)
+{
+	int named = open(path, O_PATH | O_CLOEXEC);
+
+	return named < 0 ? -errno : io_open_named(named, ret);
 }
 
 int io_read_file(const char *path, size_t limit, struct buf *b)

@@ -4,11 +4,10 @@
  * its answer.
  *
  * The process has one request at a time. When it dies, or takes longer than the request allows,
- * that request has failed (-EIO, -ETIME), and another process begins with the next one; one that
- * gets no CPU is given its time; after
- * several deaths in a row only after a pause. It begins with the first request, if not before, by
- * executing our own program (posix_spawn, so that threads do not matter), and without anything but
- * its socket.
+ * that request has failed (-EIO, -ETIME), and another process begins with the next one, after
+ * several deaths in a row only after a pause. One that gets no CPU is given its time. It begins
+ * with the first request, if not before, by executing our own program (posix_spawn, so that threads
+ * do not matter), and without anything but its socket.
  *
  * Answers are not trusted: users check what is in them. One thread at a time for each child.
  */

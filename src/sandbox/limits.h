@@ -38,9 +38,9 @@
 
 #define HELLO_LIMIT_NS (10 * NS_PER_SECOND) /* for a process to begin */
 
-/* How long the loop waits for answers, which take a quarter of a millisecond each on a
- * machine at rest: so long at
- * once, and then one part in ANSWER_WAIT_PARTS of the time. One that comes later is used then. */
+/* How long the loop waits for answers, which take a quarter of a millisecond each on a machine at
+ * rest: so long at once, and then one part in ANSWER_WAIT_PARTS of the time. One that comes later
+ * is used then. */
 #define ANSWER_WAIT_NS	  (100 * NS_PER_MS)
 #define ANSWER_WAIT_PARTS 3
 

@@ -119,18 +119,11 @@ static int replace_by_copy(int *fd)
 /* What an O_PATH descriptor stands for, if it is a regular file. It is closed in any case. */
 static int open_regular(int path_fd, struct opened *ret, int *ret_fd)
 {
-	char path[32];
 	struct stat st;
-	int fd = -1, error = fstat(path_fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EACCES;
+	int fd = io_open_named(path_fd, &st), error = 0;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	if (!error)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (!error && fd < 0)
-		error = -errno;
-	close(path_fd);
-	if (error)
-		return error;
+	if (fd < 0)
+		return fd;
 	*ret = (struct opened){.identity = file_identity_of(&st)};
 	if (may_be_held_up(fd)) {
 		error = replace_by_copy(&fd);

@@ -11,8 +11,8 @@
  * The recorder is often root, and such files belong to strangers. The opener (opener.h) may open
  * what others mapped, and never looks into it. The reader (reader.h) parses, and has no rights: a
  * file that crashes it, holds it up or makes it take memory harms one process that is begun anew
- * (child.h), and one that takes it over has won what is sent to it. While it
- * records, the recorder itself neither opens nor reads such files, and waits for none for long.
+ * (child.h), and one that takes it over has won what is sent to it. Where these processes can
+ * begin, the recorder itself neither opens nor reads such files, and waits for none for long.
  *
  * All are our own program, executed with the command SANDBOX_COMMAND, which nobody else has a use
  * for.

@@ -105,15 +105,11 @@ static int ask(struct name_files *f, struct child *c, struct child_request *r, u
 
 static int open_here(const char *path, struct file_identity *ret, int *ret_fd)
 {
-	int fd = io_open_regular(path);
 	struct stat st;
+	int fd = io_open_regular(path, &st);
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st)) {
-		close(fd);
-		return -EACCES;
-	}
 	*ret = file_identity_of(&st);
 	*ret_fd = fd;
 	return 0;

@@ -248,7 +248,7 @@ class MemoryGroup:
             except OSError:
                 continue
             try:
-                with open(f"{path}/{file}", "w") as f:
+                with open(f"{path}/{file}", "r+") as f: # in a file system of another kind there is none
                     f.write(str(limit))
                 self.path, self.outside = path, f"{base}/cgroup.procs"
                 return

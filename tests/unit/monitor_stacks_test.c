@@ -72,16 +72,25 @@ static void *map_program(int fd)
 	return code;
 }
 
-static void check_addresses(const char *program)
+/* Of a new file, whose name is `path` with other letters at its end. */
+static void *map_new_program(char *path)
 {
-	char path[] = FILE_NAME, leaf[sizeof(path) + 32], caller[sizeof(path) + 32];
-	struct buf out = BUF_INIT;
-	struct stack_names *n;
 	int fd = mkstemp(path);
 	void *code;
 
 	CHECK(fd >= 0 && write_program(fd));
 	code = map_program(fd);
+	close(fd);
+	return code;
+}
+
+static void check_addresses(const char *program)
+{
+	char path[] = FILE_NAME, leaf[sizeof(path) + 32], caller[sizeof(path) + 32];
+	void *code = map_new_program(path);
+	struct buf out = BUF_INIT;
+	struct stack_names *n;
+
 	CHECK(!stack_names_new(NULL, program, &n));
 	CHECK(!stack_names_refusal(n));
 	CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
@@ -93,7 +102,6 @@ static void check_addresses(const char *program)
 	buf_release(&out);
 	stack_names_free(n);
 	munmap(code, PAGE);
-	close(fd);
 	unlink(path);
 }
 
@@ -127,13 +135,10 @@ static void code_has_the_names_of_its_file(void)
 static void a_file_that_kills_its_reader_is_asked_about_once(void)
 {
 	char path[] = DEADLY_NAME, leaf[sizeof(path) + 32];
+	void *code = map_new_program(path);
 	struct buf out = BUF_INIT;
 	struct stack_names *n;
-	int fd = mkstemp(path);
-	void *code;
 
-	CHECK(fd >= 0 && write_program(fd));
-	code = map_program(fd);
 	CHECK(!stack_names_new(NULL, PROGRAM, &n));
 	snprintf(leaf, sizeof(leaf), "%s+0x%x\n", strrchr(path, '/') + 1, PAGE + CODE_OFFSET);
 	for (int i = 0; i < 3; i++) {
@@ -145,7 +150,6 @@ static void a_file_that_kills_its_reader_is_asked_about_once(void)
 	buf_release(&out);
 	stack_names_free(n);
 	munmap(code, PAGE);
-	close(fd);
 	unlink(path);
 }
 

@@ -61,36 +61,34 @@ void source_text_release(struct source_text *t)
 }
 
 /* 0 or why this is no source: -EINVAL where it is no text. */
-static int read_text(struct source_text *t, int fd)
+static int read_text(struct source_text *t, int fd, const struct stat *st)
 {
-	struct stat st;
 	ssize_t size;
 
-	if (fstat(fd, &st))
-		return -errno;
-	if ((uint64_t)st.st_size > SOURCE_BYTES_MAX)
+	if ((uint64_t)st->st_size > SOURCE_BYTES_MAX)
 		return -EFBIG;
-	if (!buf_reserve(&t->contents, (size_t)st.st_size + 1))
+	if (!buf_reserve(&t->contents, (size_t)st->st_size + 1))
 		return -ENOMEM;
-	size = io_read_full(fd, t->contents.data, (size_t)st.st_size);
+	size = io_read_full(fd, t->contents.data, (size_t)st->st_size);
 	if (size < 0)
 		return (int)size;
 	if (memchr(t->contents.data, '\0', (size_t)size))
 		return -EINVAL;
 	t->contents.size = (size_t)size;
 	t->contents.data[size] = '\0';
-	t->changed_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	t->changed_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 	return 0;
 }
 
 /* 0 with t->path set, -ENOMEM, or why this is no source. */
 static int try(struct source_text *t, const char *path)
 {
-	int fd = io_open_regular(path), error;
+	struct stat st;
+	int fd = io_open_regular(path, &st), error;
 
 	if (fd < 0)
 		return fd;
-	error = read_text(t, fd);
+	error = read_text(t, fd, &st);
 	close(fd);
 	if (error) {
 		buf_reset(&t->contents);
