@@ -4,6 +4,10 @@
  *
  *	u32 index, u32 size of the name and 1 (0: the name is not known), the name
  *
+ * and in one about frames before each of them
+ *
+ *	u32 offset of an instruction, u32 how many from there on
+ *
  * The answer about functions: for each of them
  *
  *	u32 found, u32 target, u64 where its code is in the image, u64 size of that
@@ -43,6 +47,11 @@ void gpucode_put_function(struct buf *question, const char *name, uint32_t index
 	put_u32(question, index);
 	put_u32(question, name ? (uint32_t)size + 1 : 0);
 	buf_append(question, name, size);
+}
+
+void gpucode_put_part(struct buf *question, const struct gpucode_part *part)
+{
+	buf_append(question, part, sizeof(*part));
 }
 
 /* The next function of a question: whether the image has it; or -EINVAL. */
@@ -168,17 +177,14 @@ static int put_frames(
 	return error ?: w->out->size > ANSWER_MAX_BYTES ? -EFBIG : 0;
 }
 
-int gpucode_write_frames(const struct gpucode *g, const struct gpucode_part *part,
-	const void *question, size_t size, struct buf *ret)
+/* The part of the function that follows in the question. */
+static int write_part(const struct gpucode *g, const struct gpucode_part *part, struct reader *r,
+	struct buf *name, struct frames_writer *w)
 {
-	struct reader r = {question, (const uint8_t *)question + size, false};
-	struct frames_writer w = {.out = ret};
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	struct gpucode_function f = {0};
-	struct buf name = BUF_INIT;
 	uint64_t offset = part->offset;
-	int found = find_next(g, &r, &name, &f);
-	int error = found < 0 ? found : !found || part->count > GPUCODE_PART_MAX ? -EINVAL : 0;
+	int found = find_next(g, r, name, &f), error = found > 0 ? 0 : -EINVAL;
 
 	for (uint32_t n = 0; !error && n < part->count; n++) {
 		bool called = false;
@@ -186,8 +192,29 @@ int gpucode_write_frames(const struct gpucode *g, const struct gpucode_part *par
 				       ? g->format->frames(g->image, &f, offset, frames, &called)
 				       : 0;
 
-		error = put_frames(&w, frames, count, called);
+		error = put_frames(w, frames, count, called);
 		offset += g->format->instruction_bytes;
+	}
+	return error;
+}
+
+int gpucode_write_frames(
+	const struct gpucode *g, const void *question, size_t size, struct buf *ret)
+{
+	struct reader r = {question, (const uint8_t *)question + size, false};
+	struct frames_writer w = {.out = ret};
+	struct buf name = BUF_INIT;
+	uint32_t left = GPUCODE_PART_MAX;
+	int error = 0;
+
+	while (!error && reader_left(&r)) {
+		struct gpucode_part part = {.offset = reader_u32(&r)};
+
+		part.count = reader_u32(&r);
+		if (part.count > left)
+			error = -EINVAL;
+		error = error ?: write_part(g, &part, &r, &name, &w);
+		left -= part.count;
 	}
 	map_release(&w.texts);
 	buf_release(&name);

@@ -17,17 +17,21 @@
 /* A function, as gpucode_format's `find` is asked for it. */
 void gpucode_put_function(struct buf *question, const char *name, uint32_t index);
 
-/* Answers are appended to `ret`: 0 or -errno. */
-int gpucode_write_functions(const struct gpucode *g, const void *image, const void *question,
-	size_t size, struct buf *ret);
-/* Of one function: what source the instructions from an offset on are from. */
+/* Instructions of a function: what source they are from. */
 struct gpucode_part {
 	uint32_t offset; /* in bytes */
-	uint32_t count;	 /* of instructions, GPUCODE_PART_MAX at most */
+	uint32_t count;
 };
 
-int gpucode_write_frames(const struct gpucode *g, const struct gpucode_part *part,
-	const void *question, size_t size, struct buf *ret);
+/* Of a function, which follows. */
+void gpucode_put_part(struct buf *question, const struct gpucode_part *part);
+
+/* Answers are appended to `ret`: 0 or -errno. Functions were put: */
+int gpucode_write_functions(const struct gpucode *g, const void *image, const void *question,
+	size_t size, struct buf *ret);
+/* Parts were put, each with its function; GPUCODE_PART_MAX instructions in all at most. */
+int gpucode_write_frames(
+	const struct gpucode *g, const void *question, size_t size, struct buf *ret);
 
 /* The functions that were asked about; their code is NULL where there is no such function. 0 or
  * -EPROTO: an answer makes no sense. */
@@ -46,6 +50,6 @@ struct gpucode_sources {
 };
 
 void gpucode_sources_release(struct gpucode_sources *s);
-/* Replaces what is there: 0, -EPROTO or -ENOMEM. */
+/* Of all instructions that were asked about. Replaces what is there: 0, -EPROTO or -ENOMEM. */
 int gpucode_read_frames(const struct buf *answer, size_t count, struct interner *texts,
 	struct gpucode_sources *ret);

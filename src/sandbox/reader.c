@@ -307,7 +307,7 @@ static int read_code(
 	if (error)
 		return error;
 	if (kind == READER_CODE_FRAMES)
-		return gpucode_write_frames(&last->code, &q.part, functions, size, ret);
+		return gpucode_write_frames(&last->code, functions, size, ret);
 	return gpucode_write_functions(&last->code, last->data, functions, size, ret);
 }
 

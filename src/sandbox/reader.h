@@ -25,7 +25,8 @@
 #define READER_LINES 7 /* likewise; the reply: elf/lines.h */
 #define READER_MAP   8 /* likewise, of an open perf map; the reply: elf/names.h */
 
-/* Of an open image of GPU code: struct code_question and functions; the reply: gpucode/answers.h */
+/* Of an open image of GPU code: struct code_question and what gpucode/answers.h puts behind it, as
+ * it does into the reply. */
 #define READER_CODE_FUNCTIONS 9
 #define READER_CODE_FRAMES    10
 
@@ -53,8 +54,7 @@ struct places {
 };
 
 struct code_question {
-	char module[64];	  /* the begin of its name, which says what format it has */
-	struct gpucode_part part; /* READER_CODE_FRAMES */
+	char module[64]; /* the begin of its name, which says what format it has */
 };
 
 #define PLACES_MAX ((REQUEST_BYTES - sizeof(struct places)) / sizeof(uint64_t))

@@ -43,7 +43,7 @@ struct run {
 struct function {
 	struct run run;
 	struct gpu_image *image;
-	struct gpu_image_function in_image;
+	struct gpu_image_function *in_image; /* the image's */
 	struct gpu_text
 		*text; /* its code; without weight only its sampled instructions are described */
 };
@@ -218,7 +218,7 @@ static int find_source(struct describer *d, const struct function *f, uint32_t o
 {
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	bool called = false;
-	size_t count = gpu_image_frames(f->image, &f->in_image, offset, frames, &called);
+	size_t count = gpu_image_frames(f->image, f->in_image, offset, frames, &called);
 	int error;
 
 	if (count && is_as_last(d, frames, count, called))
@@ -298,9 +298,9 @@ static int describe_function(struct describer *d, const struct function *f)
 /* --- finding functions in images --- */
 
 static int add_function(struct describer *d, struct gpu_image *image, const struct run *run,
-	const struct gpu_image_function *in_image)
+	struct gpu_image_function *in_image)
 {
-	struct function f = {.run = *run, .image = image, .in_image = *in_image};
+	struct function f = {.run = *run, .image = image, .in_image = in_image};
 	struct gpu_text text = {.format = gpu_image_format(image), .function = in_image->found};
 	unsigned int step = text.format->instruction_bytes;
 	size_t *size = &text.function.size;
@@ -318,7 +318,7 @@ static int add_function(struct describer *d, struct gpu_image *image, const stru
 		d->whole += count;
 		text.weight = run->count;
 	}
-	f.in_image.found.size = *size;
+	in_image->found.size = *size;
 	if (vec_push(&d->functions, f) || vec_push(&d->texts, text))
 		return -ENOMEM;
 	return 0;
@@ -355,7 +355,6 @@ static int add_functions(struct describer *d, struct gpu_image *image, struct ru
 		skip(&left, &run);
 	}
 	gpu_image_rest(image);
-	free(list);
 	return error;
 }
 

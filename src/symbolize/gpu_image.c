@@ -29,10 +29,16 @@ struct gpu_image {
 	struct gpucode here; /* open where there is no reader */
 	int fd;		     /* -1: not open */
 	bool failed;
-	/* What was asked about last: instructions of a function. */
-	const char *name;
-	uint32_t index;
-	struct gpucode_part part; /* no instructions: nothing was */
+	struct gpu_image_function *functions;
+	size_t count;
+	struct {
+		size_t first; /* of the functions */
+		size_t count;
+		struct asked {
+			struct gpucode_part part;
+			uint32_t at; /* its first instruction is that one of all */
+		} parts[GPUCODE_ASK_MAX];
+	} asked; /* of functions that follow each other, what was asked about last */
 	struct gpucode_sources sources;
 	struct interner *texts;
 };
@@ -81,6 +87,7 @@ void gpu_image_close(struct gpu_image *i)
 	gpucode_close(&i->here);
 	gpucode_sources_release(&i->sources);
 	interner_free(i->texts);
+	free(i->functions);
 	free(i->module);
 	free(i);
 }
@@ -129,10 +136,10 @@ static int wake(struct gpu_image *i)
 	return i->fd < 0 ? -ENOMEM : 0;
 }
 
-static int ask_reader(struct gpu_image *i, uint32_t kind, const struct gpucode_part *part,
-	const struct buf *question, struct buf *ret)
+static int ask_reader(
+	struct gpu_image *i, uint32_t kind, const struct buf *question, struct buf *ret)
 {
-	struct code_question head = {.part = *part};
+	struct code_question head = {0};
 	uint64_t failures = i->files->failures;
 	struct buf b = BUF_INIT;
 	int error = wake(i);
@@ -148,49 +155,54 @@ static int ask_reader(struct gpu_image *i, uint32_t kind, const struct gpucode_p
 	return error;
 }
 
-static int ask(struct gpu_image *i, uint32_t kind, const struct gpucode_part *part,
-	const struct buf *question, struct buf *ret)
+static int ask(struct gpu_image *i, uint32_t kind, const struct buf *question, struct buf *ret)
 {
 	if (question->failed)
 		return -ENOMEM;
 	if (i->failed)
 		return -EIO;
 	if (i->files->reader)
-		return ask_reader(i, kind, part, question, ret);
+		return ask_reader(i, kind, question, ret);
 	if (kind == READER_CODE_FRAMES)
-		return gpucode_write_frames(&i->here, part, question->data, question->size, ret);
+		return gpucode_write_frames(&i->here, question->data, question->size, ret);
 	return gpucode_write_functions(&i->here, i->data, question->data, question->size, ret);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+/* False, and nothing is put, where the question has no room for it; its first always has. */
+static bool put_function(
+	const struct gpu_image_function *f, const struct gpucode_part *part, struct buf *question)
+{
+	size_t size = question->size;
+
+	if (part)
+		gpucode_put_part(question, part);
+	gpucode_put_function(question, f->name, f->index);
+	if (!size || question->size <= REQUEST_BYTES - sizeof(struct code_question))
+		return true;
+	question->size = size;
+	return false;
+}
+
 /* As many as one question has room for. */
 static size_t put_functions(
 	const struct gpu_image_function *functions, size_t count, struct buf *question)
 {
-	size_t n = 0, room = REQUEST_BYTES - sizeof(struct code_question);
+	size_t n = 0;
 
-	while (n < count && n < GPUCODE_ASK_MAX) {
-		size_t size = question->size;
-
-		gpucode_put_function(question, functions[n].name, functions[n].index);
-		if (question->size > room && n) {
-			question->size = size;
-			break;
-		}
+	while (n < count && n < GPUCODE_ASK_MAX && put_function(&functions[n], NULL, question))
 		n++;
-	}
 	return n;
 }
 
 static int find_some(
 	struct gpu_image *i, struct gpu_image_function *functions, size_t count, size_t *ret_count)
 {
-	static const struct gpucode_part none;
 	struct gpucode_function found[GPUCODE_ASK_MAX];
 	struct buf question = BUF_INIT, answer = BUF_INIT;
 	size_t some = put_functions(functions, count, &question);
-	int error = ask(i, READER_CODE_FUNCTIONS, &none, &question, &answer);
+	int error = ask(i, READER_CODE_FUNCTIONS, &question, &answer);
 
 	error = error ?: gpucode_read_functions(&answer, i->data, i->size, found, some);
 	for (size_t n = 0; !error && n < some; n++)
@@ -206,6 +218,10 @@ int gpu_image_find(struct gpu_image *i, struct gpu_image_function *functions, si
 {
 	int error = 0;
 
+	free(i->functions);
+	i->functions = functions;
+	i->count = count;
+	i->asked.count = 0;
 	for (size_t n = 0; n < count; n++)
 		functions[n].found = (struct gpucode_function){0};
 	for (size_t first = 0, some; !error && first < count; first += some)
@@ -215,29 +231,51 @@ int gpu_image_find(struct gpu_image *i, struct gpu_image_function *functions, si
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
-static bool has_asked(
-	const struct gpu_image *i, const struct gpu_image_function *f, uint32_t offset)
+/* NULL: not that instruction. */
+static const struct asked *asked_for(const struct gpu_image *i, size_t function, uint32_t offset)
 {
 	uint32_t step = i->format->instruction_bytes;
+	const struct asked *a;
 
-	return i->part.count && i->name == f->name && i->index == f->index &&
-	       offset >= i->part.offset && (offset - i->part.offset) / step < i->part.count;
+	if (function < i->asked.first || function - i->asked.first >= i->asked.count)
+		return NULL;
+	a = &i->asked.parts[function - i->asked.first];
+	if (offset < a->part.offset || (offset - a->part.offset) / step >= a->part.count)
+		return NULL;
+	return a;
+}
+
+/* A function from an offset on, and the next ones, as far as there is room; all that are not found
+ * have no instructions. Returns how many instructions these are. */
+static uint32_t put_parts(
+	struct gpu_image *i, size_t function, uint32_t offset, struct buf *question)
+{
+	uint32_t step = i->format->instruction_bytes, sum = 0;
+
+	i->asked.first = function;
+	i->asked.count = 0;
+	for (; function < i->count && i->asked.count < GPUCODE_ASK_MAX; function++, offset = 0) {
+		const struct gpu_image_function *f = &i->functions[function];
+		size_t left = f->found.code ? (f->found.size - offset) / step : 0;
+		uint32_t room = GPUCODE_PART_MAX - sum;
+		struct asked a = {{offset, left < room ? (uint32_t)left : room}, sum};
+
+		if (!room || (left && !put_function(f, &a.part, question)))
+			break;
+		i->asked.parts[i->asked.count++] = a;
+		sum += a.part.count;
+	}
+	return sum;
 }
 
 /* What cannot be read counts as asked about: nothing is known of it. */
-static void ask_from(struct gpu_image *i, const struct gpu_image_function *f, uint32_t offset)
+static void ask_from(struct gpu_image *i, size_t function, uint32_t offset)
 {
-	uint64_t left = (f->found.size - offset) / i->format->instruction_bytes;
 	struct buf question = BUF_INIT, answer = BUF_INIT;
-	int error;
+	uint32_t count = put_parts(i, function, offset, &question);
+	int error = ask(i, READER_CODE_FRAMES, &question, &answer);
 
-	i->name = f->name;
-	i->index = f->index;
-	i->part = (struct gpucode_part){
-		offset, left < GPUCODE_PART_MAX ? (uint32_t)left : GPUCODE_PART_MAX};
-	gpucode_put_function(&question, f->name, f->index);
-	error = ask(i, READER_CODE_FRAMES, &i->part, &question, &answer);
-	error = error ?: gpucode_read_frames(&answer, i->part.count, i->texts, &i->sources);
+	error = error ?: gpucode_read_frames(&answer, count, i->texts, &i->sources);
 	i->failed |= error == -EPROTO;
 	if (error)
 		i->sources.instructions.count = 0;
@@ -248,12 +286,14 @@ static void ask_from(struct gpu_image *i, const struct gpu_image_function *f, ui
 size_t gpu_image_frames(struct gpu_image *i, const struct gpu_image_function *f, uint32_t offset,
 	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
+	size_t function = (size_t)(f - i->functions), n;
+	const struct asked *a = asked_for(i, function, offset);
 	const struct gpucode_source *s;
-	size_t n;
 
-	if (!has_asked(i, f, offset))
-		ask_from(i, f, offset);
-	n = (offset - i->part.offset) / i->format->instruction_bytes;
+	if (!a)
+		ask_from(i, function, offset);
+	a = a ?: &i->asked.parts[0];
+	n = a->at + (offset - a->part.offset) / i->format->instruction_bytes;
 	*ret_called = false;
 	if (n >= i->sources.instructions.count)
 		return 0;

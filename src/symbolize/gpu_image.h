@@ -30,8 +30,10 @@ struct gpu_image_function {
 	struct gpucode_function found; /* its code is NULL where there is no such function */
 };
 
-/* 0 or -errno, which is of the image, and then none of them is found. */
+/* The list, which malloc() made, is the image's then and freed with it; its texts outlive it. 0 or
+ * -errno, which is of the image, and then none of them is found. */
 int gpu_image_find(struct gpu_image *i, struct gpu_image_function *functions, size_t count);
-/* As `frames` of the format. Texts are valid until the image is closed. */
+/* As `frames` of the format, for one of the list that was found; the list's order is fastest. Texts
+ * are valid until the image is closed. */
 size_t gpu_image_frames(struct gpu_image *i, const struct gpu_image_function *f, uint32_t offset,
 	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called);

@@ -13,14 +13,20 @@
 
 #include "base/error.h"
 #include "folder.h"
+#include "gpucode/answers.h"
 #include "gpucode/format.h"
 #include "gpucode/nvidia/format.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 #include "symbolize/gpu_code.h"
+#include "symbolize/gpu_image.h"
 #include "tap.h"
 
 #define TOY "TOY\3AAAABBBBCCCC"
+/* Functions that are asked about together, but not all: */
+#define PARTS	    5
+#define PART	    1000 /* instructions */
+#define CALLED_PART 3
 
 struct gpucode_image {
 	const uint8_t *data;
@@ -50,10 +56,12 @@ static void toy_close(struct gpucode_image *image)
 static bool toy_find(const struct gpucode_image *image, const char *name, uint32_t index,
 	struct gpucode_function *ret)
 {
-	if (!name || strcmp(name, "play"))
+	if (!name || (strcmp(name, "play") && strcmp(name, "part")))
 		return false;
 	*ret = (struct gpucode_function){
 		.number = index, .code = image->data + 4, .size = image->size - 4};
+	if (!strcmp(name, "part"))
+		ret->size = PART * 4;
 	return true;
 }
 
@@ -62,7 +70,7 @@ static size_t toy_frames(struct gpucode_image *image, const struct gpucode_funct
 {
 	ret[0] = (struct gpucode_frame){
 		.function = "play", .path = "toy.c", .line = 10 + (uint32_t)offset / 4};
-	*ret_called = false;
+	*ret_called = f->number == CALLED_PART;
 	return 1;
 }
 
@@ -178,6 +186,63 @@ static void code_of_an_unknown_format_is_counted_as_not_found(void)
 	profile_reader_close(r);
 }
 
+static void check_source(struct gpu_image *i, const struct gpu_image_function *f, uint32_t n)
+{
+	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
+	bool called;
+
+	CHECK(gpu_image_frames(i, f, n * 4, frames, &called) == 1 && frames[0].line == 10 + n &&
+		called == (f->index == CALLED_PART));
+}
+
+/* As far as a question has room, which ends within a function. */
+static void functions_that_follow_each_other_are_asked_about_together(void)
+{
+	static uint8_t image[4 + PART * 4] = "TOY";
+	struct gpu_image_function *functions = calloc(PARTS + 1, sizeof(*functions));
+	struct name_files files = {0};
+	struct gpu_image *i = NULL;
+
+	name_files_init(&files, NULL, NULL);
+	CHECK(!gpu_image_open(&i, &files, "toy:1", image, sizeof(image)));
+	for (uint32_t n = 0; n <= PARTS; n++)
+		functions[n] = (struct gpu_image_function){
+			.name = n == 1 ? "missing" : "part", .index = n};
+	CHECK(!gpu_image_find(i, functions, PARTS + 1));
+	CHECK(!functions[1].found.code && functions[2].found.size == PART * 4);
+	for (uint32_t n = 0; n <= PARTS; n++)
+		for (uint32_t at = 0; n != 1 && at < PART; at++)
+			check_source(i, &functions[n], at);
+	for (uint32_t n = PARTS; n > 1; n--)
+		for (uint32_t at = PART; at; at -= 125)
+			check_source(i, &functions[n], at - 1);
+	gpu_image_close(i);
+	name_files_release(&files);
+}
+
+static void put_play(struct buf *question, uint32_t offset, uint32_t count)
+{
+	gpucode_put_part(question, &(struct gpucode_part){offset, count});
+	gpucode_put_function(question, "play", 0);
+}
+
+static void a_question_about_too_many_instructions_is_refused(void)
+{
+	struct buf question = BUF_INIT, answer = BUF_INIT;
+	struct gpucode g = {0};
+
+	CHECK(!gpucode_open(&g, "toy:12", TOY, sizeof(TOY) - 1));
+	put_play(&question, 0, GPUCODE_PART_MAX - 2);
+	put_play(&question, 4, 2);
+	CHECK(!gpucode_write_frames(&g, question.data, question.size, &answer));
+	CHECK(gpucode_write_frames(&g, question.data, question.size - 1, &answer) == -EINVAL);
+	put_play(&question, 0, 1);
+	CHECK(gpucode_write_frames(&g, question.data, question.size, &answer) == -EINVAL);
+	gpucode_close(&g);
+	buf_release(&question);
+	buf_release(&answer);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -186,6 +251,8 @@ int main(void)
 	RUN(other_names_are_of_no_format);
 	RUN(its_instructions_are_described_by_its_own_functions);
 	RUN(code_of_an_unknown_format_is_counted_as_not_found);
+	RUN(functions_that_follow_each_other_are_asked_about_together);
+	RUN(a_question_about_too_many_instructions_is_refused);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
 }
