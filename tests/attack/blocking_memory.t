@@ -24,6 +24,14 @@ def start_target(how):
     return target
 
 
+def run_for(processes, seconds):
+    """Of CPU time, each of them: beside other work that takes longer."""
+    def ticks(process):
+        return int(attack.read(f"/proc/{process.pid}/stat").rpartition(")")[2].split()[11])
+    wanted = [(p, ticks(p) + seconds * os.sysconf("SC_CLK_TCK")) for p in processes]
+    attack.wait_until(lambda: all(ticks(p) >= enough for p, enough in wanted))
+
+
 def check():
     if not os.path.exists("/dev/fuse"):
         attack.skip("memory that blocks", "there is no FUSE")
@@ -32,6 +40,7 @@ def check():
     genuine = attack.start(attack.OTHER, attack.PYTHON, "-c", GENUINE)
     r = attack.Recorder("--cpu-only", "-F", 499)
     time.sleep(1.5)
+    run_for([*targets, genuine], 0.2)
     r.ask_to_end()
     r.process.wait() # what it left behind ends with the targets
     attack.wait_until(lambda: len(r.pids()) <= 4, 5) # others are dying
