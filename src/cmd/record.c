@@ -55,7 +55,8 @@ struct record {
 	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
 	bool off_cpu;
-	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
+	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet, wants_status;
+	struct status status;
 };
 
 static const struct option_usage usage = {
@@ -306,6 +307,8 @@ static int parse(struct record *r, int argc, char **argv)
 			"also find source lines and inlined functions (takes longer at the end)"),
 		OPTION_FLAG(0, "as-root", &r->as_root,
 			"under sudo, run COMMAND as root and not as the calling user"),
+		OPTION_FLAG(0, "status", &r->wants_status,
+			"keep a status line in the last row, also while COMMAND prints there"),
 		OPTION_FLAG('q', "quiet", &r->quiet, "no status line and no summary"),
 		OPTION_END,
 	};
@@ -328,6 +331,10 @@ static int check(const struct record *r, char **command)
 		return options_wrong(&usage, "give one of COMMAND, -p and -a");
 	if (r->cpu_only && r->gpu_only)
 		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
+	if (r->wants_status && r->quiet)
+		return options_wrong(&usage, "--status and --quiet exclude each other");
+	if (r->wants_status && !status_is_possible())
+		return options_wrong(&usage, "--status needs a terminal on standard error");
 	if (r->stalls && r->cpu_only)
 		return options_wrong(
 			&usage, "--stalls samples GPU work, and --cpu-only wants none");
@@ -579,7 +586,10 @@ static struct outcome record(struct record *r, struct target_user *u, struct ses
 	status = start(s);
 	if (status)
 		return (struct outcome){status, session_interrupted(s)};
-	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
+	failed = session_wait(s, &end);
+	if (!r->quiet)
+		status_program_ended(&r->status);
+	failed = failed ? cmd_failed() : EXIT_OK;
 	status = finish(r, u, s, failed);
 	if (r->temporary.size)
 		(void)place_remove(&r->profile);
@@ -602,6 +612,7 @@ static struct outcome open_and_record(
 		.sandbox = "/proc/self/exe",
 		.signals = signals,
 		.progress = !r->quiet && isatty(STDERR_FILENO) ? status_report : NULL,
+		.progress_context = &r->status,
 		.user = u,
 		.command = *command ? command : NULL,
 		.pid = (pid_t)r->pid,
@@ -624,6 +635,7 @@ static struct outcome open_and_record(
 	struct outcome o = {.status = EXIT_FAILED};
 	struct session *s;
 
+	status_begin(&r->status, *command != NULL, (pid_t)r->pid, r->wants_status);
 	if (find_profile(r, u) || session_open(&s, &options)) {
 		cmd_failed();
 	} else {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/status.h"
 
-#include <string.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -13,7 +16,12 @@
 #include "cmd/cmd.h"
 #include "profile/reader.h"
 
-#define ERASE "\r\033[K" /* the line */
+#define ERASE	"\r\033[K" /* the line */
+#define SAVE	"\0337"	   /* the cursor, with its colours */
+#define RESTORE "\0338"
+
+/* On a terminal with less rows than that none is given away. */
+#define STATUS_ROWS_MIN 4
 
 static uint64_t sum(const uint64_t *counts, size_t n)
 {
@@ -45,31 +53,103 @@ static void write_stderr(const struct buf *b)
 	(void)cmd_print(STDERR_FILENO, b);
 }
 
-static void show_text(const char *text)
+static void write_buf(struct buf *b)
 {
-	struct buf shown = BUF_INIT;
-
-	buf_puts(&shown, ERASE);
-	text_fit(&shown, text, text_width(STDERR_FILENO, 80) - 1);
-	buf_putc(&shown, '\r');
-	if (!shown.failed)
-		(void)io_write_all(STDERR_FILENO, shown.data, shown.size);
-	buf_release(&shown);
+	if (!b->failed)
+		(void)io_write_all(STDERR_FILENO, b->data, b->size);
+	buf_release(b);
 }
 
-static void show_totals(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding)
+/* Rows of the terminal; 0: not known. */
+static unsigned int rows(void)
 {
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_row;
+}
+
+static bool moves_cursor(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* ------------------------------------------------------------------ the last row */
+
+/* Gives the last row back to what scrolls. */
+static void release_row(struct status *s)
+{
+	struct buf b = BUF_INIT;
+
+	if (!s->row)
+		return;
+	buf_printf(&b, SAVE "\033[r\033[0m\033[%u;1H\033[K" RESTORE, s->row);
+	write_buf(&b);
+	s->row = 0;
+}
+
+/* Has everything scroll above the last row. What is in that row moves up with the cursor: ESC D
+ * scrolls at the end of the screen and keeps the column. */
+static void claim_row(struct status *s, unsigned int row)
+{
+	struct buf b = BUF_INIT;
+
+	release_row(s);
+	buf_printf(&b, "\033D\033[1A" SAVE "\033[1;%ur" RESTORE, row - 1);
+	write_buf(&b);
+	s->row = row;
+}
+
+static void show_row(struct status *s, const char *text)
+{
+	unsigned int row = rows();
+	struct buf b = BUF_INIT;
+
+	if (row < STATUS_ROWS_MIN)
+		return;
+	if (row != s->row)
+		claim_row(s, row);
+	buf_printf(&b, SAVE "\033[0m\033[%u;1H\033[K", row);
+	text_fit(&b, text, text_width(STDERR_FILENO, 80) - 1);
+	buf_puts(&b, RESTORE);
+	write_buf(&b);
+}
+
+/* ------------------------------------------------------------------ all forms */
+
+static void show_line(const char *text)
+{
+	struct buf b = BUF_INIT;
+
+	buf_puts(&b, ERASE);
+	text_fit(&b, text, text_width(STDERR_FILENO, 80) - 1);
+	buf_putc(&b, '\r');
+	write_buf(&b);
+}
+
+static void show_text(struct status *s, const char *text)
+{
+	if (s->form == STATUS_ROW)
+		show_row(s, text);
+	else if (s->form == STATUS_LINE)
+		show_line(text);
+}
+
+static void show_totals(struct status *s, const struct session_progress *p)
+{
+	const struct profile_totals *t = p->totals;
 	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL],
 		count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
 	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  %s %s",
-		text_duration(elapsed, elapsed_ns), text_count(samples, t->samples),
+		text_duration(elapsed, p->elapsed_ns), text_count(samples, t->samples),
 		text_count(calls, t->calls), gpu_name(t), text_duration(gpu, t->gpu_ns));
 	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
-	if (outstanding)
-		buf_printf(&line, "  %s running", text_count(count, outstanding));
-	show_text(buf_text(&line));
+	if (p->outstanding)
+		buf_printf(&line, "  %s running", text_count(count, p->outstanding));
+	show_text(s, buf_text(&line));
 	buf_release(&line);
 }
 
@@ -82,19 +162,89 @@ static bool is_in_the_way(void)
 	return !tcgetattr(STDERR_FILENO, &t) && !(t.c_lflag & ICANON);
 }
 
-static void clear(void)
+/* What keeps the user waiting is said in any form; where others write meanwhile, once. */
+static void show_waiting(struct status *s, const struct session_progress *p)
 {
-	(void)io_write_all(STDERR_FILENO, ERASE, strlen(ERASE));
+	if (!p->running || s->form != STATUS_NONE) {
+		show_text(s, p->text);
+	} else if (!s->said) {
+		status_fresh_line(s);
+		cmd_error("%s", p->text);
+		s->said = true;
+	}
+}
+
+static void clear(struct status *s)
+{
+	if (s->form == STATUS_LINE)
+		(void)io_write_all(STDERR_FILENO, ERASE, strlen(ERASE));
+	release_row(s);
 }
 
 void status_report(void *context, const struct session_progress *p)
 {
+	struct status *s = context;
+
 	if (!p)
-		clear();
+		clear(s);
 	else if (p->text)
-		show_text(p->text);
+		show_waiting(s, p);
 	else if (!is_in_the_way())
-		show_totals(p->totals, p->elapsed_ns, p->outstanding);
+		show_totals(s, p);
+	else
+		release_row(s);
+}
+
+/* So many blanks as a line has columns end at its last one if they begin at its first, and else in
+ * the next line. */
+void status_fresh_line(const struct status *s)
+{
+	struct buf b = BUF_INIT;
+
+	if (!s->shared || !moves_cursor())
+		return;
+	buf_printf(&b, "%*s" ERASE, (int)text_width(STDERR_FILENO, 80), "");
+	write_buf(&b);
+}
+
+void status_program_ended(struct status *s)
+{
+	clear(s);
+	status_fresh_line(s);
+	s->form = moves_cursor() ? STATUS_LINE : STATUS_NONE;
+	s->shared = false;
+}
+
+/* Whether a process has our terminal as one of its outputs; also where it is not known. */
+static bool prints_here(pid_t pid)
+{
+	struct stat here, there;
+
+	if (fstat(STDERR_FILENO, &here))
+		return false;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		char path[48];
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+		if (stat(path, &there) ? errno != ENOENT
+				       : S_ISCHR(there.st_mode) && there.st_rdev == here.st_rdev)
+			return true;
+	}
+	return false;
+}
+
+bool status_is_possible(void)
+{
+	return moves_cursor() && rows() >= STATUS_ROWS_MIN;
+}
+
+void status_begin(struct status *s, bool has_command, pid_t pid, bool wanted)
+{
+	*s = (struct status){.shared = has_command || (pid && prints_here(pid))};
+	if (wanted && s->shared)
+		s->form = STATUS_ROW;
+	else if (moves_cursor() && !s->shared)
+		s->form = STATUS_LINE;
 }
 
 static void add_count(struct buf *b, uint64_t count, const char *text)

@@ -44,7 +44,7 @@ struct symbolizing {
 	struct vec(const char *) folders;
 	bool inlines;
 	struct signals signals;
-	bool progress; /* to a terminal */
+	struct status status;
 	struct vec(struct nameless) absent, stripped;
 	struct profile_reader *reader;
 	uint64_t last_ns;   /* of the events */
@@ -91,8 +91,7 @@ static void show_progress(void *context, const char *what)
 	struct symbolizing *s = context;
 	struct session_progress p = {.text = what};
 
-	if (s->progress)
-		status_report(NULL, &p);
+	status_report(&s->status, &p);
 }
 
 static void note_stripped(void *context, const char *path, uint64_t locations)
@@ -345,8 +344,7 @@ static int run(struct symbolizing *s)
 
 int cmd_symbolize(int argc, char **argv)
 {
-	struct symbolizing s = {
-		.signals = SIGNALS_INIT, .progress = isatty(STDERR_FILENO), .target = PLACE_NONE};
+	struct symbolizing s = {.signals = SIGNALS_INIT, .target = PLACE_NONE};
 	const struct option_spec specs[] = {
 		OPTION_STRING('o', "output", "FILE", &s.output,
 			"write to FILE, and leave the other as it is"),
@@ -365,6 +363,7 @@ int cmd_symbolize(int argc, char **argv)
 	if (first >= 0 && !status) {
 		s.path = first < argc ? argv[first] : DEFAULT_FILE;
 		s.output = s.output ? s.output : s.path;
+		status_begin(&s.status, false, 0, false);
 		status = run(&s) ? cmd_failed() : EXIT_OK;
 	}
 	vec_release(&s.folders);

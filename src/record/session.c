@@ -343,7 +343,7 @@ static void report_rest(const struct session *s)
 
 	buf_puts(&text, "the command has ended; waiting (Ctrl-C ends that) for ");
 	if (rest_count(s, &text) && !text.failed)
-		session_report(s, &(struct session_progress){.text = text.data});
+		session_report(s, &(struct session_progress){.text = text.data, .running = true});
 	buf_release(&text);
 }
 

@@ -36,8 +36,10 @@ enum session_stacks {
 
 /* How a recording goes on. */
 struct session_progress {
-	const char
-		*text; /* NULL, or what is done or awaited at the end; nothing below is set then */
+	/* NULL, or what is done or awaited at the end; only `running` is set then: processes of the
+	 * recording run meanwhile */
+	const char *text;
+	bool running;
 	const struct profile_totals *totals;
 	uint64_t elapsed_ns;
 	uint64_t outstanding; /* launches that wait for their work */

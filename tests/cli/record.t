@@ -290,43 +290,6 @@ else
 	skip "$name" "no pseudo-terminals here"
 fi
 
-cat >keys.py <<'E2'
-import sys, time, tty
-sys.stdin.readline()
-tty.setraw(0)
-time.sleep(0.3) # a line may be on its way
-print("drawing", flush=True)
-time.sleep(1.2)
-print("drawn", flush=True)
-E2
-cat >watch.py <<'E2'
-import os, pty, sys
-pid, fd = pty.fork()
-if not pid:
-    os.execv(sys.argv[1], sys.argv[1:])
-
-
-def read_until(end):
-    seen = b""
-    while end not in seen:
-        seen += os.read(fd, 1000)
-    return seen
-
-
-read_until(b"CUDA calls")
-os.write(fd, b"\n")
-read_until(b"drawing")
-print(read_until(b"drawn").count(b"CUDA calls"))
-read_until(b"wrote p.xpu")
-os.waitpid(pid, 0)
-E2
-name="the status line is shown on a terminal, but not while the program reads keys from it"
-if python3 -c 'import pty; pty.openpty()' 2>/dev/null; then
-	is "$(timeout 120 python3 watch.py "$build/xpuprof" record -o p.xpu -- python3 keys.py)" 0 "$name"
-else
-	skip "$name" "no pseudo-terminals here"
-fi
-
 # A command that goes into the background.
 run record --wait 60 sh -c '(sleep 0.5; : >late) & exit 3'
 is "$status" 3 "the status is that of the command, whatever it leaves running"
