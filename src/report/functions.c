@@ -16,13 +16,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* " [libm.so.6]", but not where the name contains it, as "libm.so.6+0x1234" does. */
+/* " [libm.so.6]", but not where the name contains it, as "libm.so.6+0x1234" and "python3.11 [no
+ * symbols]" do. */
 static void put_module(const struct function_sum *f, struct buf *b)
 {
 	const char *module = f->kind == TREE_PYTHON ? "" : base_name(f->file);
 	size_t size = strlen(module);
 
-	if (!size || (!strncmp(f->name, module, size) && !strncmp(f->name + size, "+0x", 3)))
+	if (!size || (!strncmp(f->name, module, size) &&
+			     (!strncmp(f->name + size, "+0x", 3) || f->name[size] == ' ')))
 		return;
 	buf_puts(b, *module == '[' ? " " : " [");
 	text_fit(b, module, 0);

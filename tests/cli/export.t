@@ -32,7 +32,7 @@ same small.folded "work that came before its call had returned stands on the cal
 run xpuprof export --to folded simulated.xpu
 same simulated.folded "a simulated GPU is named in every line"
 run xpuprof export --to folded python.xpu
-same python.folded "stacks with Python frames are shown without the interpreter"
+same python.folded "stacks with Python frames are shown without what runs Python"
 run xpuprof export --to folded --native-python python.xpu
 same python-native.folded "and with it when asked for"
 run xpuprof export --to folded --lines python.xpu

@@ -36,9 +36,12 @@ PYTHON_THREAD = r"(Thread\.)?(_bootstrap|_bootstrap_inner|run) \(threading\.py\)
 NOTHING = (r"(?!)", r"(?!)")
 GLUE_NATIVE = dict(GLUE, **{"~pystart": GLUE["~glue"], "~py": GLUE["~glue"],
                             "~pythread": (GLUE["~thread"][0], r".*")})
-GLUE_HIDDEN = dict(GLUE, **{"~pystart": NOTHING, "~py": NOTHING, "~pythread": (PYTHON_THREAD, PYTHON_THREAD)})
-INTERPRETER = (r"_?Py(Eval|Run|Object|Function)_\w+(\.cold)?|Py_\w*Main|"
-               r"(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+")
+# What is always hidden between Python's frames. What the interpreter does for the program may stand there (sort, for a key).
+INTERPRETER = (r"_?Py(Eval_(Eval|Vector)|Run_)\w*(\.\w+)*|Py_\w*Main|(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+|"
+               r"_?PyObject_(Call(?!oc)|Vectorcall|FastCall|MakeTpCall)\w*(\.\w+)*|_PyFunction_Vectorcall|type_call|object_vacall|gen_send\w*|"
+               r"(cfunction_|method_vectorcall|slot_)\w+(\.\w+)*")
+WORK = rf"(?!({INTERPRETER})$).*"
+GLUE_HIDDEN = dict(GLUE, **{"~pystart": NOTHING, "~py": (WORK, WORK), "~pythread": (PYTHON_THREAD, PYTHON_THREAD)})
 HELPERS = {"truth_enter", "truth_leave", "truth_calls", "truth_depth", "truth_unwind", "number_of", "join_names",
            "__tls_get_addr", "core::ptr::drop_in_place<chains::Truth>"}
 HELPERS |= {f"{c}{f} (pychains.py)" for c in ("", "Known.") for f in ("__init__", "__enter__", "__exit__")}
@@ -134,7 +137,7 @@ def is_python(frame):
 
 def is_misplaced(frames, native):
     """Whether Python's frames are not where they belong: on the root's side of each group stands the interpreter's
-    loop when that is shown; and else nothing of the interpreter."""
+    loop when that is shown; and else nothing that runs Python."""
     if not any(is_python(f) for f in frames):
         return False
     if not native:

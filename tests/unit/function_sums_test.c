@@ -216,10 +216,10 @@ static void inlined_functions_are_functions_when_asked_for(void)
 	}
 }
 
-static void time_in_the_interpreter_is_that_of_the_python_function_it_runs(void)
+static void what_runs_python_is_no_function_and_what_it_does_for_the_program_is(void)
 {
 	struct fixture f;
-	uint32_t start, before_python, outer, inner, outside;
+	uint32_t start, before_python, outer, inner, outside, sort;
 
 	begin(&f);
 	start = native(&f, native(&f, 0, f.python, "_start"), f.python, "Py_BytesMain");
@@ -229,8 +229,11 @@ static void time_in_the_interpreter_is_that_of_the_python_function_it_runs(void)
 	inner = python(&f, outer, "step", "/a/train.py", 7);
 	outside = native(
 		&f, native(&f, inner, f.python, "PyObject_Call"), f.library, "_ZN4math4stepEi");
+	sort = native(&f, native(&f, inner, f.python, "cfunction_vectorcall_O.cold"), f.python,
+		"list_sort");
 	sample(&f, before_python, 1);
-	sample(&f, native(&f, inner, f.python, "PyObject_Malloc"), 2);
+	sample(&f, sort, 2);
+	sample(&f, native(&f, sort, f.python, "_PyFunction_Vectorcall"), 1);
 	sample(&f, python(&f, outer, "step", "/a/train.py", 8), 4);
 	sample(&f, outside, 8);
 	sample(&f, python(&f, outside, "step", "/b/train.py", 1), 16);
@@ -239,12 +242,39 @@ static void time_in_the_interpreter_is_that_of_the_python_function_it_runs(void)
 		!strcmp(f.functions.rows.items[0].file, "/b/train.py"));
 	CHECK(is_row(&f, 1, "math::step(int)", 8, 24) &&
 		f.functions.rows.items[1].kind == TREE_CXX);
-	CHECK(is_row(&f, 2, "step (a/train.py)", 6, 30));
-	CHECK(is_row(&f, 3, "Py_Initialize", 1, 1));
-	CHECK(is_row(&f, 4, "<module> (a/train.py)", 0, 30));
+	CHECK(is_row(&f, 2, "step (a/train.py)", 4, 31));
+	CHECK(is_row(&f, 3, "list_sort", 3, 3));
+	CHECK(is_row(&f, 4, "Py_Initialize", 1, 1));
+	CHECK(is_row(&f, 5, "<module> (a/train.py)", 0, 31));
 	/* What starts Python is shown of the stack without Python only. */
-	CHECK(is_row(&f, 5, "Py_BytesMain", 0, 1) && is_row(&f, 6, "_start", 0, 1));
-	CHECK(f.functions.rows.count == 7);
+	CHECK(is_row(&f, 6, "Py_BytesMain", 0, 1) && is_row(&f, 7, "_start", 0, 1));
+	CHECK(f.functions.rows.count == 8);
+	end(&f);
+}
+
+static void an_interpreter_without_symbols_is_one_function_where_it_works_itself(void)
+{
+	struct fixture f;
+	uint32_t outer, call, inner;
+
+	begin(&f);
+	outer = python(&f, native(&f, native(&f, 0, f.python, ""), f.python, "Py_BytesMain"),
+		"outer", "/a/f.py", 1);
+	call = native(&f, native(&f, outer, f.python, ""), f.python, "PyObject_Call");
+	sample(&f, native(&f, call, f.python, ""), 1);
+	sample(&f, native(&f, native(&f, call, f.python, ""), f.python, "PyList_New"), 2);
+	sample(&f, native(&f, call, f.library, "outside"), 4);
+	inner = python(&f, call, "inner", "/a/f.py", 7);
+	sample(&f, inner, 8);
+	sample(&f, native(&f, native(&f, inner, f.python, ""), f.python, ""), 16);
+	sum(&f, false);
+	CHECK(is_row(&f, 0, "python3.11 [no symbols]", 17, 19) &&
+		!strcmp(f.functions.rows.items[0].file, "/usr/bin/python3.11"));
+	CHECK(is_row(&f, 1, "inner (f.py)", 8, 24));
+	CHECK(is_row(&f, 2, "outside", 4, 4));
+	CHECK(is_row(&f, 3, "PyList_New", 2, 2));
+	CHECK(is_row(&f, 4, "outer (f.py)", 0, 31));
+	CHECK(f.functions.rows.count == 5);
 	end(&f);
 }
 
@@ -347,7 +377,8 @@ int main(void)
 	RUN(the_innermost_function_has_the_time_itself_and_its_callers_in_total);
 	RUN(a_function_that_calls_itself_counts_once_for_each_sample);
 	RUN(inlined_functions_are_functions_when_asked_for);
-	RUN(time_in_the_interpreter_is_that_of_the_python_function_it_runs);
+	RUN(what_runs_python_is_no_function_and_what_it_does_for_the_program_is);
+	RUN(an_interpreter_without_symbols_is_one_function_where_it_works_itself);
 	RUN(a_program_of_its_own_below_python_stays);
 	RUN(notes_have_rows_too);
 	RUN(code_without_a_name_is_identified_by_where_its_function_begins);

@@ -25,6 +25,7 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 	if (error)
 		return error;
 	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
+	s->frame_of_module = calloc((size_t)counts.modules + 1, sizeof(*s->frame_of_module));
 	s->gpu_library = calloc((size_t)counts.modules + 1, 1);
 	if (o->inlines) {
 		s->frame_of_inline =
@@ -32,25 +33,29 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 		if (!s->frame_of_inline)
 			return error_memory(SUBJECT);
 	}
-	return s->frame_of_location && s->gpu_library ? 0 : error_memory(SUBJECT);
+	return s->frame_of_location && s->frame_of_module && s->gpu_library ? 0
+									    : error_memory(SUBJECT);
 }
 
 void stacks_release(struct stacks *s)
 {
 	free(s->frame_of_location);
 	free(s->frame_of_inline);
+	free(s->frame_of_module);
 	free(s->gpu_library);
 	free(s->path);
 	map_release(&s->nodes);
+	map_release(&s->inner_nodes);
 	buf_release(&s->text);
 	location_texts_release(&s->texts);
 	internals_release(&s->internals);
 	*s = (struct stacks){0};
 }
 
-/* The frame of a location's text, kept in *cached. */
-static int frame_of(
-	struct stacks *s, const struct profile_location *l, uint32_t *cached, uint32_t *ret_frame)
+/* The frame of a location's text, or of the functions without a name in its module; kept in
+ * *cached. */
+static int frame_of(struct stacks *s, const struct profile_location *l, bool nameless,
+	uint32_t *cached, uint32_t *ret_frame)
 {
 	if (!*cached) {
 		enum tree_kind kind;
@@ -58,7 +63,8 @@ static int frame_of(
 		int error;
 
 		buf_reset(&s->text);
-		kind = location_text(&s->texts, l, &s->text);
+		kind = nameless ? location_text_nameless(&s->texts, l, &s->text)
+				: location_text(&s->texts, l, &s->text);
 		if (s->text.failed)
 			return error_memory(SUBJECT);
 		error = tree_add_frame(s->tree, kind, 0, buf_text(&s->text), s->text.size, &frame);
@@ -70,12 +76,14 @@ static int frame_of(
 	return 0;
 }
 
-static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
+static int add_location(struct stacks *s, uint32_t location, bool nameless, uint32_t *node)
 {
 	const struct profile_location *l = profile_location(s->reader, location);
-	uint32_t *cached = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
+	uint32_t *cached = nameless ? &s->frame_of_module[l->module]
+			   : l	    ? &s->frame_of_location[location]
+				    : &s->frame_of_location[0];
 	uint32_t frame = 0;
-	int error = frame_of(s, l, cached, &frame);
+	int error = frame_of(s, l, nameless, cached, &frame);
 
 	return error ?: tree_add_child(s->tree, *node, frame, node);
 }
@@ -91,7 +99,7 @@ static int add_inlines(struct stacks *s, uint32_t location, uint32_t *node)
 		const struct profile_location l = location_of_inline(s->reader, chain[n]);
 		uint32_t frame = 0;
 
-		error = frame_of(s, &l, &s->frame_of_inline[chain[n]], &frame);
+		error = frame_of(s, &l, false, &s->frame_of_inline[chain[n]], &frame);
 		error = error ?: tree_add_child(s->tree, *node, frame, node);
 	}
 	return error;
@@ -123,17 +131,21 @@ static int push_path(struct stacks *s, size_t depth, uint32_t stack)
 static int add_node(struct stacks *s, uint32_t stack, uint32_t *node)
 {
 	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
-	int error = add_location(s, n ? n->location : 0, node);
+	bool nameless = internals_nameless(&s->internals, stack);
+	int error = add_location(s, n ? n->location : 0, nameless, node);
 
-	return error || !n ? error : add_inlines(s, n->location, node);
+	return error || !n || nameless ? error : add_inlines(s, n->location, node);
 }
 
-/* Whether `at`, a node on the path of `stack`, has the same tree node for both stacks: what is
- * hidden on the root's side of the first Python frame depends on what follows. */
-static bool same_node(const struct stacks *s, uint32_t stack, uint32_t at)
+/* Where the tree node of `at`, a node on the path of `stack`, is kept for all stacks that have the
+ * same one: what is hidden depends on what follows. NULL: it is not kept. */
+static struct map *map_for(struct stacks *s, uint32_t stack, uint32_t at)
 {
-	return internals_has_python(&s->internals, stack) ==
-	       internals_has_python(&s->internals, at);
+	bool python = internals_has_python(&s->internals, at);
+
+	if (internals_has_python(&s->internals, stack) != python)
+		return NULL;
+	return !python || internals_at_end(&s->internals, stack, at) ? &s->nodes : &s->inner_nodes;
 }
 
 /* Puts the path from `stack` up to the first ancestor that has a node already, or the root, into
@@ -145,9 +157,8 @@ static int collect_path(
 
 	*ret_node = base;
 	for (uint32_t at = stack; at; at = parent_of(s, at)) {
-		uint64_t *found = same_node(s, stack, at)
-					  ? map_get(&s->nodes, (uint64_t)base << 32 | at)
-					  : NULL;
+		struct map *map = map_for(s, stack, at);
+		uint64_t *found = map ? map_get(map, (uint64_t)base << 32 | at) : NULL;
 		int error;
 
 		if (found) {
@@ -170,11 +181,11 @@ int stacks_add(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_no
 
 	while (!error && depth--) {
 		uint32_t at = s->path[depth];
+		struct map *map = map_for(s, stack, at);
 
 		if (!internals_hide(&s->internals, stack, at))
 			error = add_node(s, at, &node);
-		if (!error && same_node(s, stack, at) &&
-			map_put(&s->nodes, (uint64_t)base << 32 | at, node))
+		if (!error && map && map_put(map, (uint64_t)base << 32 | at, node))
 			error = error_memory(SUBJECT);
 	}
 	if (!error)

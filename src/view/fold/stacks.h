@@ -4,8 +4,8 @@
  * added before is found again at once.
  *
  * The leaf end of a launching stack lies inside a GPU vendor's libraries, and is the same for every
- * launch. It can be cut off, to be replaced by the name of the call. The inside of Python's
- * interpreter is left out (internals.h).
+ * launch. It can be cut off, to be replaced by the name of the call. What runs Python
+ * code is left out (internals.h).
  *
  * Use after the last event was read, when names are final. Owned by the caller; holds on to the
  * reader and the tree.
@@ -33,7 +33,10 @@ struct stacks {
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
 	uint8_t *gpu_library;	     /* by module: 0 not looked up yet, 1 no, 2 yes */
-	struct map nodes;	     /* base node << 32 | stack -> node */
+	uint32_t *frame_of_module;   /* the same, of all functions without a name in it */
+	/* base node << 32 | stack -> node: where nothing of the program follows it on the way to
+	 * the leaf, and where something does (internals_at_end) */
+	struct map nodes, inner_nodes;
 	uint32_t *path;
 	size_t path_capacity;
 	struct buf text;

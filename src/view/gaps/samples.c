@@ -86,7 +86,7 @@ static bool is_of_program(
 
 	if (l->kind == FRAME_PYTHON)
 		return true;
-	if (l->kind != FRAME_USER || internals_hide(s->internals, stack, at))
+	if (l->kind != FRAME_USER || internals_inside(s->internals, stack, at))
 		return false;
 	return !m ||
 	       (m->kind != MODULE_VDSO && !label_is_c_library(profile_string(r, m->path, NULL)));

@@ -136,7 +136,7 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
 
-		if (internals_hide(i, id, id))
+		if (internals_inside(i, id, id))
 			first[id] = first[n->parent];
 		else
 			first[id] = same_function(&f, first[n->parent], n,
@@ -159,7 +159,7 @@ static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
 
 	return l && *profile_string(i->reader, l->name, NULL) &&
 	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
-	       !is_of_gpu_library(i->reader, l) && !internals_hide(i, stack, at);
+	       !is_of_gpu_library(i->reader, l) && !internals_inside(i, stack, at);
 }
 
 unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,

@@ -109,6 +109,16 @@ enum tree_kind location_text(
 					 : TREE_NOTE;
 }
 
+enum tree_kind location_text_nameless(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b)
+{
+	const struct profile_module *m = profile_module(t->reader, l->module);
+
+	buf_printf(
+		b, "%s [no symbols]", m ? base_name(profile_string(t->reader, m->path, NULL)) : "");
+	return TREE_C;
+}
+
 size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t ret[INLINES_MAX])
 {
 	const struct profile_inline *i;

@@ -31,6 +31,10 @@ void location_texts_release(struct location_texts *t);
 enum tree_kind location_text(
 	const struct location_texts *t, const struct profile_location *l, struct buf *b);
 
+/* The same for all functions without a name in the location's module: "python3.11 [no symbols]". */
+enum tree_kind location_text_nameless(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b);
+
 /* Functions inlined into one another at one location; more are left out at the root side. */
 #define INLINES_MAX 256
 

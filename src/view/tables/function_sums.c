@@ -5,7 +5,8 @@
  * the root counts: the walk starts at the root, and keeps which functions it is in.
  *
  * What is hidden of a stack depends on the whole stack, so the trie is summed and walked once for
- * each kind of them.
+ * each kind of them. The functions of an interpreter without symbols are one function, which a
+ * stack has once at most: they are added stack by stack.
  */
 #include "view/tables/function_sums.h"
 
@@ -118,10 +119,12 @@ static int find_function(struct reading *d, enum tree_kind kind, const struct bu
 	return error;
 }
 
-static int name_function(struct reading *d, const struct profile_location *l, uint32_t *ret)
+static int name_function(
+	struct reading *d, const struct profile_location *l, bool nameless, uint32_t *ret)
 {
 	struct buf name = BUF_INIT;
-	enum tree_kind kind = location_text(d->texts, l, &name);
+	enum tree_kind kind = nameless ? location_text_nameless(d->texts, l, &name)
+				       : location_text(d->texts, l, &name);
 	int error = find_function(d, kind, &name, file_of(d, l), ret);
 
 	buf_release(&name);
@@ -154,11 +157,23 @@ static int function_at(struct reading *d, const struct profile_location *l, uint
 		*ret = (uint32_t)*found;
 		return 0;
 	}
-	error = name_function(d, l, ret);
+	error = name_function(d, l, false, ret);
 	return error || !map ? error : map_put(map, key, *ret);
 }
 
-/* The function of a node; 0 where the stacks that are summed are shown without it. */
+/* Whether the stacks that are summed are shown without a node; and those without a name, which only
+ * some of them show (add_row). */
+static bool is_hidden(const struct reading *d, uint32_t id)
+{
+	const struct internals *i = d->internals;
+
+	if (!d->kind)
+		return false;
+	return internals_nameless(i, id) ||
+	       internals_hide(i, internals_has_python(i, id) ? id : d->example, id);
+}
+
+/* The function of a node; 0 where it is hidden. */
 static int function_of_node(
 	struct reading *d, const struct profile_stack_node *n, uint32_t id, uint32_t *ret)
 {
@@ -166,7 +181,7 @@ static int function_of_node(
 	uint32_t *cached = &d->of_location[l ? n->location : 0];
 	int error = 0;
 
-	if (d->kind && internals_hide(d->internals, d->example, id))
+	if (is_hidden(d, id))
 		return 0;
 	if (!*cached)
 		error = function_at(d, l, cached);
@@ -234,15 +249,37 @@ static int sum_nodes(struct reading *d)
 	return error;
 }
 
+/* The time of a stack in functions of the interpreter that have no name; whether it is its own. */
+static int add_row(struct reading *d, uint32_t stack, uint32_t row, bool is_innermost)
+{
+	const struct profile_stack_node *n = profile_stack_node(d->reader, row);
+	const struct profile_location *l = profile_location(d->reader, n->location);
+	struct function_sum *f;
+	uint32_t function;
+	int error = name_function(d, l, true, &function);
+
+	if (error)
+		return error;
+	f = &d->result->rows.items[function - 1];
+	add(&f->total, &d->stacks->items[stack]);
+	if (is_innermost)
+		add(&f->self, &d->stacks->items[stack]);
+	return 0;
+}
+
 /* The time of a stack is that of its innermost function itself. */
 static int add_self(struct reading *d, uint32_t stack)
 {
+	uint32_t id = stack, row = d->kind ? internals_row(d->internals, stack) : 0;
 	struct frame frame;
-	uint32_t id = stack;
-	int error;
+	int error = 0;
 
-	while (id && !d->nodes[id].function)
+	while (id && id != row && !d->nodes[id].function)
 		id = d->nodes[id].parent;
+	if (row)
+		error = add_row(d, stack, row, id == row);
+	if (error || id == row)
+		return error;
 	error = find_frame(d, id, &frame);
 	if (!error && frame.count)
 		add(&d->result->rows.items[frame.functions[frame.count - 1] - 1].self,

@@ -3,8 +3,8 @@
  * CPU time by function: how much of it was spent in each function itself, and how much in it and
  * what it called.
  *
- * Functions are those that flame graphs of CPU time show: without the inside of Python's
- * interpreter (internals.h), with inlined functions if asked for, with the kernel's, and with notes
+ * Functions are those that flame graphs of CPU time show: without what runs Python
+ * code (internals.h), with inlined functions if asked for, with the kernel's, and with notes
  * ("[incomplete stack: ...]", "[no stack]") as if they were functions. A function is identified by
  * its name and its file: two functions of one name in two files are two.
  *
