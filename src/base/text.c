@@ -16,9 +16,11 @@ struct unit {
 	double size;
 };
 
-/* Three digits of `value` in the smallest unit that holds it in three digits before the point. */
+#define DIGITS 3
+
+/* So many digits of `value` in the smallest unit that holds it in three digits before the point. */
 static const char *in_units(
-	char cell[TEXT_CELL], double value, const struct unit *units, size_t count)
+	char cell[TEXT_CELL], double value, int digits, const struct unit *units, size_t count)
 {
 	size_t i = 0;
 	int decimals = 0;
@@ -28,16 +30,38 @@ static const char *in_units(
 		i++;
 	scaled = value / units[i].size;
 	if (i)
-		decimals = (scaled < 99.95) + (scaled < 9.995);
-	snprintf(cell, TEXT_CELL, "%.*f %s", decimals, scaled, units[i].name);
+		decimals = digits - DIGITS + (scaled < 99.95) + (scaled < 9.995);
+	snprintf(cell, TEXT_CELL, "%.*f %s", decimals > 0 ? decimals : 0, scaled, units[i].name);
 	return cell;
+}
+
+static const char *duration(char cell[TEXT_CELL], uint64_t ns, int digits)
+{
+	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+	return in_units(cell, (double)ns, digits, units, sizeof(units) / sizeof(units[0]));
 }
 
 const char *text_duration(char cell[TEXT_CELL], uint64_t ns)
 {
-	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	return duration(cell, ns, DIGITS);
+}
 
-	return in_units(cell, (double)ns, units, sizeof(units) / sizeof(units[0]));
+/* Up to the first one that is uncertain. */
+static int digits_of_samples(uint64_t samples)
+{
+	return samples < 10 ? 1 : samples < 1000 ? 2 : DIGITS;
+}
+
+const char *text_sampled_duration(char cell[TEXT_CELL], uint64_t ns, uint64_t samples)
+{
+	int digits = digits_of_samples(samples);
+	uint64_t limit = digits == 1 ? 10 : digits == 2 ? 100 : 1000, unit = 1, rest;
+
+	while (ns / unit >= limit)
+		unit *= 10;
+	rest = ns % unit;
+	return duration(cell, ns - rest + (rest >= unit - rest && rest ? unit : 0), digits);
 }
 
 const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
@@ -45,7 +69,7 @@ const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
 	static const struct unit units[] = {
 		{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}};
 
-	return in_units(cell, (double)bytes, units, sizeof(units) / sizeof(units[0]));
+	return in_units(cell, (double)bytes, DIGITS, units, sizeof(units) / sizeof(units[0]));
 }
 
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
@@ -54,7 +78,7 @@ const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
 		{"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
 
 	if (ns)
-		return in_units(cell, (double)bytes * 1e9 / (double)ns, units,
+		return in_units(cell, (double)bytes * 1e9 / (double)ns, DIGITS, units,
 			sizeof(units) / sizeof(units[0]));
 	snprintf(cell, TEXT_CELL, "-");
 	return cell;
@@ -73,6 +97,19 @@ const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole)
 		snprintf(cell, TEXT_CELL, "%.1f %%", (double)part * 100 / (double)whole);
 	else
 		snprintf(cell, TEXT_CELL, "-");
+	return cell;
+}
+
+const char *text_sampled_percent(
+	char cell[TEXT_CELL], uint64_t part, uint64_t whole, uint64_t samples)
+{
+	double percent = whole ? (double)part * 100 / (double)whole : 0;
+	int digits = digits_of_samples(samples);
+
+	if (!whole || digits == DIGITS)
+		return text_percent(cell, part, whole);
+	snprintf(
+		cell, TEXT_CELL, "%.*f %%", part && percent < (digits == 1 ? 0.95 : 9.95), percent);
 	return cell;
 }
 
@@ -161,6 +198,8 @@ static void put_escaped_word(struct buf *b, const char *word)
 			buf_putc(b, '\\');
 		if (length)
 			buf_append(b, word, length);
+		else if (*word == '\n' || *word == '\t')
+			buf_puts(b, *word == '\n' ? "\\n" : "\\t");
 		else
 			printable_byte(b, *word);
 		length = length ? length : 1;

@@ -19,6 +19,11 @@ const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes); /* "1.23 GB", deci
 const char *text_count(char cell[TEXT_CELL], uint64_t count); /* "12,345" */
 const char *text_percent(
 	char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
+/* The same of times that are sums of samples, and shares of them: with as many digits as so many
+ * samples support, "490 ms", "23 %". Their error is about the square root of their number. */
+const char *text_sampled_duration(char cell[TEXT_CELL], uint64_t ns, uint64_t samples);
+const char *text_sampled_percent(
+	char cell[TEXT_CELL], uint64_t part, uint64_t whole, uint64_t samples);
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
 
 /* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and

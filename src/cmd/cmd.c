@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/place.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "record/target.h"
 
 /* Appends a line. */
@@ -72,12 +73,35 @@ int cmd_print(int fd, const struct buf *lines)
 	return error;
 }
 
+/* A recording that is not there has not been made yet. */
+static int missing(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	struct buf option = BUF_INIT;
+
+	if (!dot || strcmp(dot, ".xpu") != 0)
+		return 0; /* whoever opens it says so */
+	if (strcmp(path, "profile.xpu") != 0) {
+		buf_puts(&option, "-o");
+		text_shell_word(&option, path);
+		buf_putc(&option, ' ');
+	}
+	error_set(-ENOENT, "cannot open '%s': %s (make it with: xpuprof record %s-- COMMAND)", path,
+		strerror(ENOENT), buf_text(&option));
+	buf_release(&option);
+	return -ENOENT;
+}
+
 int cmd_become_caller(struct user *ret, const char *path)
 {
 	int error = user_become_caller(ret);
 
-	if (error || !ret->name || !strcmp(path, "-") || !access(path, R_OK))
+	if (error || !strcmp(path, "-") || !access(path, R_OK))
 		return error;
+	if (errno == ENOENT)
+		return missing(path);
+	if (!ret->name)
+		return 0;
 	/* Whoever opens it says what else is wrong. */
 	return errno == EACCES || errno == EPERM ? place_error(ret, -errno, "read", path) : 0;
 }

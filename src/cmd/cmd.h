@@ -46,8 +46,8 @@ int cmd_print(int fd, const struct buf *lines);
 /*
  * For commands that only read: under sudo this process becomes its caller, for good, so that what a
  * profile or a path leads to counts with the caller's rights. `path` is what will be read, as the
- * user wrote it; -EACCES: the caller may not. 0 or -errno with error_text; *ret is to be released
- * in either case.
+ * user wrote it; -EACCES: the caller may not; -ENOENT: it is a recording that is not there. 0 or
+ * -errno with error_text; *ret is to be released in either case.
  */
 int cmd_become_caller(struct user *ret, const char *path);
 /* As cmd_error with the text of the last error; returns EXIT_FAILED. */

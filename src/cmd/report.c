@@ -12,6 +12,7 @@
 
 #define DEFAULT_FILE "profile.xpu"
 #define DEFAULT_TOP  10
+#define DEFAULT_GAPS 3
 #define PIPE_COLUMNS 160 /* of lines where there is no terminal */
 
 static int print(const struct report *r, bool json)
@@ -54,7 +55,7 @@ int cmd_report(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_FLAG(0, "json", &json, "print JSON"),
 		OPTION_NUMBER(0, "top", "N", &top, 1, 1000000000,
-			"rows of each table (10; with --json all)"),
+			"rows of each table (10, 3 of gaps; with --json all)"),
 		OPTION_FLAG(0, "inline", &wanted.inlines,
 			"name inlined functions, too (see record --inline)"),
 		OPTION_FLAG(0, "stalls", &wanted.stalls,
@@ -71,6 +72,7 @@ int cmd_report(int argc, char **argv)
 	if (argc - first > 1)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 1]);
 	wanted.top = top || json ? top : DEFAULT_TOP;
+	wanted.top_gaps = top || json ? top : DEFAULT_GAPS;
 	wanted.width = wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS);
 	return run(first < argc ? argv[first] : DEFAULT_FILE, &wanted, json) ? cmd_failed()
 									     : EXIT_OK;

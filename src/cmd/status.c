@@ -335,8 +335,9 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	struct buf b = BUF_INIT;
 
 	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ",
-		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
-		text_count(samples, t->samples), plural(t->samples));
+		text_duration(elapsed, elapsed_ns),
+		text_sampled_duration(cpu, t->cpu_ns, t->samples), text_count(samples, t->samples),
+		plural(t->samples));
 	if (t->works || t->calls) {
 		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
 			text_duration(gpu, t->gpu_ns), text_count(works, t->works),

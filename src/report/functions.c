@@ -69,17 +69,19 @@ static void place_json(const struct report *r, const void *row, struct json_writ
 		json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->file ? f->file : NULL);
 }
 
+// clang-format off
 static const struct column columns[] = {
 	{.key = "name", .text = function_name},
 	{.json = place_json},
-	{"self", "self_ns", 1, 10, DURATION(struct function_sum, self.ns)},
-	{"total", "total_ns", 3, 9, DURATION(struct function_sum, total.ns)},
+	{"self", "self_ns", 1, 10, SAMPLED(struct function_sum, self.ns, self.samples)},
+	{"total", "total_ns", 3, 9, SAMPLED(struct function_sum, total.ns, total.samples)},
 	{.key = "self_samples", COUNT(struct function_sum, self.samples)},
 	{.key = "samples", COUNT(struct function_sum, total.samples)},
-	{"of CPU", NULL, 2, 8, SHARE_OF(struct function_sum, self.ns, report_cpu_ns)},
-	{"of CPU", NULL, 4, 8, SHARE_OF(struct function_sum, total.ns, report_cpu_ns)},
+	{"of CPU", NULL, 2, 8, SAMPLED_SHARE(struct function_sum, self.ns, self.samples, report_cpu_ns)},
+	{"of CPU", NULL, 4, 8, SAMPLED_SHARE(struct function_sum, total.ns, total.samples, report_cpu_ns)},
 	{"function", NULL, COLUMN_LAST, .fit = fit_name},
 };
+// clang-format on
 
 const struct table report_functions = {.title = "CPU time by function",
 	.key = "functions",

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/call_path.h"
@@ -98,8 +99,6 @@ static void put_doing(
 		buf_printf(line, "%swaited %s (mostly %s)", comma,
 			text_percent(share, waits_ns, length_ns),
 			profile_wait_reason_name(longest_wait(d)));
-	if (!has_waits && !active_ns(d, false))
-		buf_puts(line, "not seen");
 	report_call_path(r, line, ": ", d->stack, 1);
 }
 
@@ -107,6 +106,13 @@ struct thread_doing {
 	uint32_t thread;
 	struct gap_doing doing;
 };
+
+/* Whether there is anything to say of it. Of recordings without waits, where most have nothing, a
+ * line above all gaps says that it is not known. */
+static bool was_seen(const struct report *r, const struct gap_doing *d)
+{
+	return r->gaps->events.has_waits || active_ns(d, false);
+}
 
 /* The launching thread, then those that did most. Returns how many of the others there are. */
 static size_t find_busiest(const struct report *r, const struct gap_device *d,
@@ -123,6 +129,8 @@ static size_t find_busiest(const struct report *r, const struct gap_device *d,
 		if (!gaps_concerns(r->gaps, r->reader, d->device, id))
 			continue;
 		gap_events_doing(e, id, gap->start_ns, gap->end_ns, &one.doing);
+		if (!was_seen(r, &one.doing))
+			continue;
 		all++;
 		for (at = count; at > 0; at--)
 			if (ret[at - 1].thread == launcher ||
@@ -159,9 +167,9 @@ static void put_threads(
 	if (others)
 		buf_printf(out, "%24s%s other thread%s: %s\n", "", text_count(cell, others),
 			others == 1 ? "" : "s",
-			count == THREADS_SHOWN	    ? "less"
-			: r->gaps->events.has_waits ? "waiting (nearly) all the time"
-						    : "not seen");
+			count == THREADS_SHOWN || !r->gaps->events.has_waits
+				? "less"
+				: "waiting (nearly) all the time");
 }
 
 static void put_thread_json(
@@ -195,20 +203,61 @@ static bool needs_threads(const struct report *r, const struct gap_device *d, co
 		gap->start_ns, &r->gaps->events.works.items[gap->next], d->latency_ns);
 }
 
-static void put_gap(
-	const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
+/* Gaps of a device that are listed already, by cause and place. */
+struct listed {
+	struct interner *causes;
+	struct vec(const struct gap *) first;
+};
+
+/* The one that the lines of this gap would repeat; itself: there is none. */
+static const struct gap *find_same(
+	const struct report *r, struct listed *l, const struct gap *gap, struct buf *ret_cause)
+{
+	uint32_t id = 0;
+	int added = 0;
+
+	report_gap_cause(r, ret_cause, gap->cause, gap->stack);
+	if (interner_add(l->causes, ret_cause->data, ret_cause->size, &id, &added) ||
+		(added && vec_push(&l->first, gap)))
+		return gap;
+	return l->first.items[id - 1];
+}
+
+static const char *time_of(const struct report *r, char cell[TEXT_CELL], const struct gap *gap)
+{
+	uint64_t start_ns = r->summary->start_ns;
+
+	return text_duration(cell, gap->start_ns > start_ns ? gap->start_ns - start_ns : 0);
+}
+
+static void put_gap(const struct report *r, struct buf *out, const struct gap_device *d,
+	struct listed *listed, const struct gap *gap)
 {
 	char length[TEXT_CELL], at[TEXT_CELL];
-	struct buf line = BUF_INIT;
+	struct buf line = BUF_INIT, cause = BUF_INIT;
+	const struct gap *same = find_same(r, listed, gap, &cause);
 
-	buf_printf(&line, "%10s %9s  ", text_duration(length, length_of(gap)),
-		text_duration(at, gap->start_ns > r->summary->start_ns
-					  ? gap->start_ns - r->summary->start_ns
-					  : 0));
-	report_gap_cause(r, &line, gap->cause, gap->stack);
+	buf_printf(&line, "%10s %9s  ", text_duration(length, length_of(gap)), time_of(r, at, gap));
+	if (same == gap)
+		buf_puts(&line, buf_text(&cause));
+	else
+		buf_printf(&line, "as at %s", time_of(r, at, same));
 	report_line(r, out, &line);
-	if (needs_threads(r, d, gap))
+	buf_release_for(&cause, out);
+	if (same == gap && needs_threads(r, d, gap))
 		put_threads(r, out, d, gap);
+}
+
+static void put_gaps(
+	const struct report *r, struct buf *out, const struct gap_device *d, size_t shown)
+{
+	struct listed listed = {0};
+
+	out->failed |= interner_new(&listed.causes) != 0;
+	for (size_t i = 0; i < shown && !out->failed; i++)
+		put_gap(r, out, d, &listed, gaps_longest(r->gaps, d, i));
+	interner_free(listed.causes);
+	vec_release(&listed.first);
 }
 
 void report_gaps_text(const struct report *r, struct buf *out)
@@ -220,7 +269,7 @@ void report_gaps_text(const struct report *r, struct buf *out)
 		return;
 	out->failed |= device_numbers_init(&numbers, r->reader) != 0;
 	vec_foreach (d, &r->gaps->devices) {
-		size_t shown = report_rows_shown(r, d->count);
+		size_t shown = r->top_gaps && r->top_gaps < d->count ? r->top_gaps : d->count;
 
 		if (!shown)
 			continue;
@@ -230,8 +279,7 @@ void report_gaps_text(const struct report *r, struct buf *out)
 			buf_printf(out, " (%zu of %s)", shown, text_count(count, d->count));
 		buf_printf(out, "\n%10s %9s  likely cause, and what threads did meanwhile\n",
 			"length", "at");
-		for (size_t i = 0; i < shown; i++)
-			put_gap(r, out, d, gaps_longest(r->gaps, d, i));
+		put_gaps(r, out, d, shown);
 	}
 }
 
@@ -263,7 +311,9 @@ static void put_gap_json(
 void report_device_gaps_json(
 	const struct report *r, struct json_writer *w, const struct gap_device *d)
 {
-	size_t most = r->top ? r->top : r->gaps->events.parts.period_ns ? OF_PARTS : d->count;
+	size_t most = r->top_gaps			? r->top_gaps
+		      : r->gaps->events.parts.period_ns ? OF_PARTS
+							: d->count;
 
 	json_begin(w, "gaps", '[');
 	for (size_t i = 0; i < d->count && i < most; i++)

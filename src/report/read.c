@@ -100,8 +100,11 @@ int report_open(struct report **ret, const char *path, const struct report_wante
 
 	if (!g)
 		return error_errno(-ENOMEM, "cannot read '%s'", path);
-	g->report = (struct report){
-		.path = path, .inlines = w->inlines, .top = w->top, .width = w->width};
+	g->report = (struct report){.path = path,
+		.inlines = w->inlines,
+		.top = w->top,
+		.top_gaps = w->top_gaps,
+		.width = w->width};
 	for (size_t i = 0; i < PARTS && !error; i++)
 		if (!parts[i].is_wanted || parts[i].is_wanted(w))
 			error = parts[i].read(g);

@@ -51,7 +51,7 @@ static void put_cpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
 		return;
 	}
-	buf_printf(line, "%s in %s sample%s", text_duration(cell, s->cpu_ns),
+	buf_printf(line, "%s in %s sample%s", text_sampled_duration(cell, s->cpu_ns, s->samples),
 		text_count(count, s->samples), s->samples == 1 ? "" : "s");
 	if (sampled)
 		buf_printf(line, ", %s a second", hz);
@@ -126,16 +126,20 @@ static void put_own_time(const struct report *r, struct buf *out)
 {
 	char time[TEXT_CELL], share[TEXT_CELL];
 	struct buf line = BUF_INIT;
-	uint64_t own_ns = 0;
+	uint64_t own_ns = 0, samples = 0;
 
-	vec_foreach (t, &r->summary->threads)
-		own_ns += profile_is_profiler(r->reader, t->id) ? t->cpu_ns : 0;
+	vec_foreach (t, &r->summary->threads) {
+		if (!profile_is_profiler(r->reader, t->id))
+			continue;
+		own_ns += t->cpu_ns;
+		samples += t->samples;
+	}
 	if (own_ns)
 		buf_printf(&line,
 			"%s of the CPU time (%s) is that of its own threads in programs, whose "
 			"waits are left out",
-			text_duration(time, own_ns),
-			text_percent(share, own_ns, r->summary->cpu_ns));
+			text_sampled_duration(time, own_ns, samples),
+			text_sampled_percent(share, own_ns, r->summary->cpu_ns, samples));
 	field(out, "profiler", line.size ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }

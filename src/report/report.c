@@ -20,11 +20,13 @@ struct section {
 	enum part part;
 };
 
-/* In the order of both forms. */
+/* In the order of either form. For people what matters to most comes first; that of the JSON stays
+ * as it is. */
 static const struct section sections[] = {
 	{.text_table = &report_devices},
 	{.text = report_idle_text, .part = PART_GAPS},
 	{&report_kernels, &report_kernels},
+	{.text_table = &report_functions},
 	{&report_copies, &report_copies},
 	{&report_sets, &report_sets},
 	{.text_table = &report_waiting_calls},
@@ -33,7 +35,7 @@ static const struct section sections[] = {
 	{.text = report_latency_text, .json = report_latency_json},
 	{.text = report_gaps_text, .json = report_idle_json, .part = PART_GAPS},
 	{&report_sync_waits, &report_sync_waits, .part = PART_GAPS},
-	{&report_functions, &report_functions},
+	{.json_table = &report_functions},
 	{.text = report_waits_text, .json = report_waits_json},
 	{.text = report_drivers_text, .json = report_drivers_json},
 	{.text = report_processes_text, .json = report_processes_json},

@@ -28,6 +28,7 @@ struct report {
 	const struct sync_waits *sync_waits; /* NULL: not wanted; with gaps */
 	bool inlines;			     /* functions that were inlined, too */
 	size_t top;			     /* rows of each table; 0: all */
+	size_t top_gaps;		     /* of each GPU that are listed; 0: all */
 	unsigned int width;		     /* columns; 0: no limit */
 };
 
@@ -36,7 +37,7 @@ struct json_writer;
 struct report_wanted {
 	bool stalls, counters; /* instead of idle times */
 	bool inlines;
-	size_t top;
+	size_t top, top_gaps;
 	unsigned int width;
 };
 

@@ -34,9 +34,14 @@ uint64_t column_number(const struct column *c, const void *row)
 	}
 }
 
+uint64_t column_samples(const struct column *c, const void *row)
+{
+	return *(const uint64_t *)((const char *)row + c->of);
+}
+
 uint64_t column_divisor(const struct report *r, const struct column *c, const void *row)
 {
-	return c->whole ? c->whole(r) : *(const uint64_t *)((const char *)row + c->of);
+	return c->whole ? c->whole(r) : column_samples(c, row);
 }
 
 /* Any vec. */

@@ -18,17 +18,19 @@
 
 #include "report/sections.h"
 
-enum column_kind {	   /* the text; the JSON */
-	COLUMN_TEXT,	   /* what `text` appends, in both */
-	COLUMN_STRING,	   /* the string of an id; null for 0 */
-	COLUMN_NAME,	   /* what `name_of` calls a number, in both */
-	COLUMN_COUNT,	   /* "1,234"; 1234 */
-	COLUMN_DURATION,   /* "1.23 ms"; 1230000 */
-	COLUMN_BYTES,	   /* "1.23 MB"; 1230000 */
-	COLUMN_MEAN,	   /* a duration by a count: "1.23 ms"; 1230000.5 */
-	COLUMN_SHARE,	   /* a part by a whole: "12.3 %"; 0.123 */
-	COLUMN_RATE,	   /* bytes by nanoseconds: "25.1 GB/s"; 25.1 */
-	COLUMN_PERCENTILE, /* of durations in a histogram: "1.23 ms"; 1230000 */
+enum column_kind {	      /* the text; the JSON */
+	COLUMN_TEXT,	      /* what `text` appends, in both */
+	COLUMN_STRING,	      /* the string of an id; null for 0 */
+	COLUMN_NAME,	      /* what `name_of` calls a number, in both */
+	COLUMN_COUNT,	      /* "1,234"; 1234 */
+	COLUMN_DURATION,      /* "1.23 ms"; 1230000 */
+	COLUMN_SAMPLED,	      /* the sum of so many samples: "1.2 ms"; 1230000 */
+	COLUMN_SAMPLED_SHARE, /* of it: "12 %"; only in the text */
+	COLUMN_BYTES,	      /* "1.23 MB"; 1230000 */
+	COLUMN_MEAN,	      /* a duration by a count: "1.23 ms"; 1230000.5 */
+	COLUMN_SHARE,	      /* a part by a whole: "12.3 %"; 0.123 */
+	COLUMN_RATE,	      /* bytes by nanoseconds: "25.1 GB/s"; 25.1 */
+	COLUMN_PERCENTILE,    /* of durations in a histogram: "1.23 ms"; 1230000 */
 };
 
 struct column {
@@ -37,12 +39,15 @@ struct column {
 	unsigned int position; /* in the text, from 1 on, or COLUMN_LAST */
 	unsigned int width;    /* in the text, of all but the last */
 	enum column_kind kind;
-	/* offsets in the row and the size of the number there; of: the divisor */
+	/* offsets in the row and the size of the number there; of: the divisor, or the number of
+	 * samples */
 	unsigned int at, size, of;
 	uint64_t (*whole)(const struct report *r); /* the divisor, where it is not in the row */
 	double percent;				   /* of a percentile */
 	const char *(*name_of)(unsigned int number);
 	bool (*is_absent)(const void *row); /* where the text has "-" */
+	/* NULL: always; else the text has the column only of reports for which this holds */
+	bool (*is_shown)(const struct report *r);
 	bool wide, left, apart; /* only where lines are long; left-aligned; two blanks before it */
 	void (*text)(const struct report *r, const void *row, struct buf *b);
 	/* For the last column: what cuts its text (NULL: text_fit), what it is if empty, and
@@ -71,6 +76,9 @@ struct column {
 #define RATE(type, bytes, ns)	  .kind = COLUMN_RATE, COLUMN_FIELD(type, bytes), COLUMN_OF(type, ns)
 #define SHARE(type, part, all)	  .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), COLUMN_OF(type, all)
 #define SHARE_OF(type, part, sum) .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), .whole = (sum)
+#define SAMPLED(type, ns, samples) .kind = COLUMN_SAMPLED, COLUMN_FIELD(type, ns), COLUMN_OF(type, samples)
+#define SAMPLED_SHARE(type, ns, samples, sum) \
+	.kind = COLUMN_SAMPLED_SHARE, COLUMN_FIELD(type, ns), COLUMN_OF(type, samples), .whole = (sum)
 #define PERCENTILE(type, histogram, percentage) \
 	.kind = COLUMN_PERCENTILE, .at = offsetof(type, histogram), .percent = (percentage)
 // clang-format on
@@ -118,6 +126,7 @@ void table_row_json(
 
 /* For both writers. */
 uint64_t column_number(const struct column *c, const void *row);
+uint64_t column_samples(const struct column *c, const void *row);
 uint64_t column_divisor(const struct report *r, const struct column *c, const void *row);
 size_t table_row_count(const struct report *r, const struct table *t);
 const void *table_row(const struct report *r, const struct table *t, size_t n);

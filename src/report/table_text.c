@@ -40,7 +40,8 @@ static struct line line_of(const struct report *r, const struct table *t)
 	for (size_t i = 0; i < t->column_count; i++) {
 		const struct column *c = &t->columns[i];
 
-		if (c->heading && (!c->wide || !r->width || r->width >= FULL_COLUMNS_MIN))
+		if (c->heading && (!c->wide || !r->width || r->width >= FULL_COLUMNS_MIN) &&
+			(!c->is_shown || c->is_shown(r)))
 			line.at[c->position] = c;
 	}
 	return line;
@@ -89,6 +90,11 @@ static const char *cell_text(const struct report *r, const struct column *c, con
 	case COLUMN_DURATION:
 	case COLUMN_PERCENTILE:
 		return text_duration(cell, number);
+	case COLUMN_SAMPLED:
+		return text_sampled_duration(cell, number, column_samples(c, row));
+	case COLUMN_SAMPLED_SHARE:
+		return text_sampled_percent(
+			cell, number, column_divisor(r, c, row), column_samples(c, row));
 	case COLUMN_BYTES:
 		return text_bytes(cell, number);
 	case COLUMN_MEAN:

@@ -5,13 +5,23 @@
 #include "report/sections.h"
 #include "report/table.h"
 
+static bool has_gpu_work(const struct report *r)
+{
+	return r->summary->works || r->summary->calls;
+}
+
+static bool has_samples(const struct report *r)
+{
+	return r->summary->samples || !has_gpu_work(r);
+}
+
 // clang-format off
 #define TASKS \
 	{.key = "samples", COUNT(struct summary_task, samples)}, \
-	{"CPU time", "cpu_ns", 1, 10, DURATION(struct summary_task, cpu_ns)}, \
-	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches)}, \
-	{"work", "works", 4, 11, COUNT(struct summary_task, works)}, \
-	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns)}
+	{"CPU time", "cpu_ns", 1, 10, SAMPLED(struct summary_task, cpu_ns, samples), .is_shown = has_samples}, \
+	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches), .is_shown = has_gpu_work}, \
+	{"work", "works", 4, 11, COUNT(struct summary_task, works), .is_shown = has_gpu_work}, \
+	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns), .is_shown = has_gpu_work}
 // clang-format on
 
 /* The end of a table of tasks: how many are in none of its rows. */
@@ -116,8 +126,21 @@ static const struct table threads = {.title = "Threads",
 	TABLE_COLUMNS(thread_columns),
 	TABLE_ROWS(summary, threads)};
 
+/* Whether threads are anything else than their processes again. */
+static bool are_of_interest(const struct report *r)
+{
+	const struct summary *s = r->summary;
+
+	vec_foreach (t, &s->threads)
+		if (!t->id)
+			return true;
+	return s->threads.count > s->processes.count || s->threads_without > s->processes_without;
+}
+
 void report_threads_text(const struct report *r, struct buf *out)
 {
+	if (!are_of_interest(r))
+		return;
 	table_text(r, &threads, out);
 	put_without(out, &threads, r->summary->threads.count, r->summary->threads_without);
 }

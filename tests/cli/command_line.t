@@ -135,6 +135,7 @@ for command in flame report "export --to folded"; do
 	run xpuprof $command missing.xpu
 	is "$status" 1 "$command of a missing file: exit status 1"
 	has "$err" "'missing.xpu': No such file or directory" "$command of a missing file says which"
+	has "$err" "(make it with: xpuprof record -o missing.xpu -- COMMAND)" "$command says how it is made"
 	error_form "$err" "$command of a missing file: one line in the common form"
 	run xpuprof $command a.xpu b.xpu
 	is "$status" 2 "$command of two files: exit status 2"

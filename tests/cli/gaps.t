@@ -20,6 +20,10 @@ has "$out" "   11.0 ms   69.0 ms  synchronization; at main (app.py) > fetch (app
 has "$out" "     total       count   longest  thread and call, and what it waited for
    40.0 ms           1   40.0 ms  main 10 in cudaStreamSynchronize at main (app.py) > loss (app.py)
                                   for norm launched at main (app.py) > step (app.py)" "which work a thread waited for, and who launched it"
+has "$out" "Longest gaps of GPU 0 (3 of 4)" "three of them, unless more are wanted"
+run xpuprof report --top 4 gpu.xpu
+has "$out" "   2.00 ms   50.0 ms  as at 40.0 ms
+" "and what is the same for several is said once"
 run xpuprof report --top 1 gpu.xpu
 has "$out" "Longest gaps of GPU 0 (1 of 4)" "as many as are wanted"
 run xpuprof report small.xpu

@@ -56,7 +56,7 @@ static void a_program_without_gpu_work_has_no_gpu_figures(void)
 {
 	struct profile_totals t = {.samples = 1, .cpu_ns = 10000000};
 
-	CHECK(!strcmp(summary(&t), "xpuprof: 1.00 s, CPU time 10.0 ms (1 sample), no GPU work\n"
+	CHECK(!strcmp(summary(&t), "xpuprof: 1.00 s, CPU time 10 ms (1 sample), no GPU work\n"
 				   "xpuprof: wrote p.xpu (recording, 0 B)\n"));
 	t.calls = 2;
 	CHECK(strstr(summary(&t), ", GPU time 0 ns (0 pieces of work, 2 CUDA calls)\n"));

@@ -27,6 +27,29 @@ static void durations_have_three_digits_and_a_unit(void)
 	CHECK_TEXT(text_duration(cell, 1234567890123), "1235 s");
 }
 
+static void times_of_samples_have_as_many_digits_as_these_support(void)
+{
+	char cell[TEXT_CELL];
+
+	CHECK_TEXT(text_sampled_duration(cell, 0, 0), "0 ns");
+	CHECK_TEXT(text_sampled_duration(cell, 10101010, 1), "10 ms");
+	CHECK_TEXT(text_sampled_duration(cell, 95959595, 9), "100 ms");
+	CHECK_TEXT(text_sampled_duration(cell, 484848480, 48), "480 ms");
+	CHECK_TEXT(text_sampled_duration(cell, 995959595, 98), "1.0 s");
+	CHECK_TEXT(text_sampled_duration(cell, 2050505030, 203), "2.1 s");
+	CHECK_TEXT(text_sampled_duration(cell, 12345678901, 1222), "12.3 s");
+	CHECK_TEXT(text_sampled_duration(cell, UINT64_MAX, 12), "18000000000 s");
+	CHECK_TEXT(text_sampled_percent(cell, 1, 48, 1), "2 %");
+	CHECK_TEXT(text_sampled_percent(cell, 1, 500, 1), "0.2 %");
+	CHECK_TEXT(text_sampled_percent(cell, 2, 3, 2), "67 %");
+	CHECK_TEXT(text_sampled_percent(cell, 11, 48, 11), "23 %");
+	CHECK_TEXT(text_sampled_percent(cell, 48, 900, 48), "5.3 %");
+	CHECK_TEXT(text_sampled_percent(cell, 48, 48, 48), "100 %");
+	CHECK_TEXT(text_sampled_percent(cell, 1229, 4800, 1229), "25.6 %");
+	CHECK_TEXT(text_sampled_percent(cell, 0, 48, 0), "0 %");
+	CHECK_TEXT(text_sampled_percent(cell, 0, 0, 0), "-");
+}
+
 static void counts_have_their_thousands_apart(void)
 {
 	char cell[TEXT_CELL];
@@ -86,13 +109,14 @@ static void a_command_line_can_be_given_to_a_shell_again(void)
 			    "e");
 	text_shell_word(&b, "it's\n\\\x1b");
 	CHECK_TEXT(buf_text(&b), "env A=1,2 sh 'echo it'\\''s | wc' '' ./gr\xc3\xbc\xc3\x9f"
-				 "e $'it\\'s\\x0a\\\\\\x1b'");
+				 "e $'it\\'s\\n\\\\\\x1b'");
 	buf_release(&b);
 }
 
 int main(void)
 {
 	RUN(durations_have_three_digits_and_a_unit);
+	RUN(times_of_samples_have_as_many_digits_as_these_support);
 	RUN(counts_have_their_thousands_apart);
 	RUN(shares_and_rates_of_nothing_are_a_dash);
 	RUN(long_names_are_cut_at_a_character);
