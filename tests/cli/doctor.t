@@ -56,6 +56,34 @@ for side in ("cpu", "gpu"):
     assert found[side] == all(row["state"] == "ok" for row in found["checks"] if row[side])
 END
 
+true_that "the exit status is about what the machine has" python3 - "$work/.out" "$status" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert sys.argv[2] == ("0" if found["cpu"] and (found["gpu"] or not found["has_gpu"]) else "1"), found
+END
+
+device() { # VENDOR CLASS: on the bus of the machine
+	mkdir -p machine/sys/bus/pci/devices/0000:01:00.0
+	echo "$1" >machine/sys/bus/pci/devices/0000:01:00.0/vendor
+	echo "$2" >machine/sys/bus/pci/devices/0000:01:00.0/class
+}
+has_gpu() {
+	run xpuprof doctor --json --sysroot "$work/machine"
+	printf '%s' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["has_gpu"])'
+}
+machine
+is "$(has_gpu)" True "a machine with the driver has a GPU"
+rm -r machine/proc/driver
+is "$(has_gpu)" False "one without anything of it has none"
+run xpuprof doctor --sysroot "$work/machine"
+has "$out" "records GPU work: no, and there is no GPU here, see 'NVIDIA driver' above" "which is said, with what is missing"
+device 0x10de 0x030200
+is "$(has_gpu)" True "a GPU that waits for its driver is one"
+device 0x10de 0x040300
+is "$(has_gpu)" False "its sound is none"
+device 0x8086 0x030000
+is "$(has_gpu)" False "nor is another vendor's, which is not recorded"
+
 machine
 on_machine
 is "$(check_of kernel state)" ok "a kernel that is new enough is fine"

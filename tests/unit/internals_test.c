@@ -133,7 +133,8 @@ static void built_in_functions_stand_on_their_callers_without_what_calls_them(vo
 
 	begin(&f);
 	main_stack = add_stack(&f, 0, START "main");
-	sorted = add_stack(&f, main_stack, "p:PyObject_Vectorcall;p:cfunction_call;p:builtin_sorted");
+	sorted = add_stack(
+		&f, main_stack, "p:PyObject_Vectorcall;p:cfunction_call;p:builtin_sorted");
 	ids[0] = add_stack(&f, sorted, "p:list_sort_impl.isra.0;p:unsafe_float_compare");
 	ids[1] = add_stack(&f, sorted, EVAL "key;p:slot_nb_add;p:PyNumber_Add;c:malloc");
 	ids[2] = add_stack(&f, main_stack, "p:_PyEval_EvalFrameDefault");
@@ -176,11 +177,12 @@ static void an_interpreter_without_symbols_is_one_row_where_nothing_of_the_progr
 
 static void what_calls_is_distinguished_from_what_works(void)
 {
-	static const char *const calls[] = {"_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault.cold",
-		"_PyFunction_Vectorcall", "PyObject_Call", "PyObject_CallFunctionObjArgs",
-		"_PyObject_MakeTpCall", "method_vectorcall_FASTCALL_KEYWORDS",
-		"cfunction_vectorcall_O", "slot_tp_init", "slot_nb_add.lto_priv.0", "object_vacall",
-		"gen_iternext", "type_call", "wrap_init", "_TAIL_CALL_BINARY_OP"};
+	static const char *const calls[] = {"_PyEval_EvalFrameDefault",
+		"_PyEval_EvalFrameDefault.cold", "_PyFunction_Vectorcall", "PyObject_Call",
+		"PyObject_CallFunctionObjArgs", "_PyObject_MakeTpCall",
+		"method_vectorcall_FASTCALL_KEYWORDS", "cfunction_vectorcall_O", "slot_tp_init",
+		"slot_nb_add.lto_priv.0", "object_vacall", "gen_iternext", "type_call", "wrap_init",
+		"_TAIL_CALL_BINARY_OP"};
 	static const char *const work[] = {"PyObject_Calloc", "_PyObject_Calloc", "sre_ucs1_match",
 		"list_sort", "list_sort_impl.isra.0", "scan_once_unicode", "PyDict_SetItem",
 		"_PyObject_Malloc", "long_mul", "gc_collect_main", "take_gil", "type_new",

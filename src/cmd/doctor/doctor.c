@@ -35,7 +35,12 @@ static const struct doctor_check machine_checks[] = {
 	{NULL},
 };
 
-static const struct doctor_check *const tables[] = {machine_checks, nvidia_checks, NULL};
+static const struct {
+	const struct doctor_check *checks;
+	bool (*has_gpu)(const struct doctor *d);
+} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}};
+
+#define TABLES (sizeof(tables) / sizeof(*tables))
 
 static const char *const state_names[] = {"ok", "limited", "missing"};
 
@@ -43,6 +48,7 @@ static const char *const state_names[] = {"ok", "limited", "missing"};
 struct verdict {
 	const struct doctor_check *cpu;
 	const struct doctor_check *gpu;
+	bool has_gpu; /* there is one in this machine */
 };
 
 void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
@@ -87,10 +93,11 @@ static void text_finding(struct buf *out, const struct doctor_check *row, const 
 		buf_printf(out, "%23s step: %s\n", "", buf_text(&f->step));
 }
 
-static void text_side(struct buf *out, const char *name, const struct doctor_check *missing)
+static void text_side(
+	struct buf *out, const char *name, const struct doctor_check *missing, const char *why)
 {
 	if (missing)
-		buf_printf(out, "%s: no, see '%s' above\n", name, missing->title);
+		buf_printf(out, "%s: no%s, see '%s' above\n", name, why, missing->title);
 	else
 		buf_printf(out, "%s: yes\n", name);
 }
@@ -98,8 +105,8 @@ static void text_side(struct buf *out, const char *name, const struct doctor_che
 static void text_verdict(struct buf *out, const struct verdict *v)
 {
 	buf_puts(out, "\n");
-	text_side(out, "records CPU work", v->cpu);
-	text_side(out, "records GPU work", v->gpu);
+	text_side(out, "records CPU work", v->cpu, "");
+	text_side(out, "records GPU work", v->gpu, v->has_gpu ? "" : ", and there is no GPU here");
 }
 
 static void json_member(struct buf *out, const char *name, const char *text, const char *after)
@@ -145,12 +152,15 @@ static void run_checks(struct doctor *d, bool json, struct buf *out, struct verd
 {
 	if (json)
 		buf_printf(out, "{\n  \"version\": \"%s\",\n  \"checks\": [\n", XPUPROF_VERSION);
-	for (size_t i = 0; tables[i]; i++)
-		for (const struct doctor_check *row = tables[i]; row->key; row++)
+	for (size_t i = 0; i < TABLES; i++) {
+		for (const struct doctor_check *row = tables[i].checks; row->key; row++)
 			run_check(d, row, json, out, v);
+		v->has_gpu |= tables[i].has_gpu && tables[i].has_gpu(d);
+	}
 	if (json)
-		buf_printf(out, "\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s\n}\n",
-			v->cpu ? "false" : "true", v->gpu ? "false" : "true");
+		buf_printf(out, "\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s\n}\n",
+			v->cpu ? "false" : "true", v->gpu ? "false" : "true",
+			v->has_gpu ? "true" : "false");
 	else
 		text_verdict(out, v);
 }
@@ -189,5 +199,6 @@ int cmd_doctor(int argc, char **argv)
 		error_errno(error, "cannot print the findings");
 		return cmd_failed();
 	}
-	return verdict.cpu || verdict.gpu ? EXIT_FAILED : EXIT_OK;
+	/* A machine that has no GPU lacks nothing if it does not record GPU work. */
+	return verdict.cpu || (verdict.gpu && verdict.has_gpu) ? EXIT_FAILED : EXIT_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/trust.h"
 #include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/environment.h"
@@ -46,6 +47,41 @@ static size_t count_gpus(const struct doctor *d)
 	}
 	buf_release(&pattern);
 	return count;
+}
+
+/* Vendor and class of a PCI device as its files have them, "0x10de" and "0x030200": a display
+ * controller of NVIDIA's. */
+static bool is_gpu(const char *folder)
+{
+	struct buf vendor = BUF_INIT, class = BUF_INIT, path = BUF_INIT;
+	bool is;
+
+	buf_printf(&path, "%s/vendor", folder);
+	is = !io_read_file(buf_text(&path), 64, &vendor);
+	buf_reset(&path);
+	buf_printf(&path, "%s/class", folder);
+	is = is && !io_read_file(buf_text(&path), 64, &class) &&
+	     !strncmp(buf_text(&vendor), "0x10de", 6) && !strncmp(buf_text(&class), "0x03", 4);
+	buf_release(&vendor);
+	buf_release(&class);
+	buf_release(&path);
+	return is;
+}
+
+bool nvidia_has_gpu(const struct doctor *d)
+{
+	struct buf pattern = BUF_INIT;
+	bool has = d->driver.loaded || doctor_exists(d, "/proc/driver/nvidia/version");
+	glob_t found;
+
+	buf_printf(&pattern, "%s/sys/bus/pci/devices/*", d->root);
+	if (!glob(buf_text(&pattern), 0, NULL, &found)) {
+		for (size_t i = 0; !has && i < found.gl_pathc; i++)
+			has = is_gpu(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	buf_release(&pattern);
+	return has;
 }
 
 /* The first check: it also gets the version from libcuda for the others. */
