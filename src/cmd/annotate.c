@@ -16,6 +16,7 @@
 #include "report/stall_text.h"
 #include "base/text.h"
 #include "export/annotate_html.h"
+#include "export/exporter.h"
 
 #define DEFAULT_FILE "profile.xpu"
 #define OTHERS_TOLD  4
@@ -336,6 +337,8 @@ static int parse_operands(struct wanted *w, int argc, char **argv, int first)
 	if (w->output && (w->source || w->instructions || w->wide))
 		return options_wrong(&usage, "a page has source and instructions, and whole lines: "
 					     "--source, --sass and --wide mean nothing to -o");
+	if (w->output && export_check_suffix(w->output, ".html", "the page is HTML"))
+		return options_wrong(&usage, "%s", error_text());
 	w->kernel = argv[first];
 	w->path = argc - first > 1 ? argv[first + 1] : DEFAULT_FILE;
 	return EXIT_OK;

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,6 +105,23 @@ int cmd_become_caller(struct user *ret, const char *path)
 		return 0;
 	/* Whoever opens it says what else is wrong. */
 	return errno == EACCES || errno == EPERM ? place_error(ret, -errno, "read", path) : 0;
+}
+
+bool cmd_is_terminal(const char *path)
+{
+	int named = strcmp(path, "-") ? place_descriptor(path) : STDOUT_FILENO, fd;
+	bool is;
+
+	if (named >= 0)
+		return isatty(named);
+	/* Only of terminals is opening this way known to do nothing. */
+	if (strncmp(path, "/dev/tty", 8) != 0 && strncmp(path, "/dev/pts/", 9) != 0)
+		return false;
+	fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	is = fd >= 0 && isatty(fd);
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 int cmd_failed(void)

@@ -50,6 +50,9 @@ int cmd_print(int fd, const struct buf *lines);
  * -errno with error_text; *ret is to be released in either case.
  */
 int cmd_become_caller(struct user *ret, const char *path);
+/* Whether what is written to a path ("/dev/stdout") goes to a terminal, which is no place for files
+ * that are not text. */
+bool cmd_is_terminal(const char *path);
 /* As cmd_error with the text of the last error; returns EXIT_FAILED. */
 int cmd_failed(void);
 /* Ends this process as another ended: by the same exit status or the same signal. */

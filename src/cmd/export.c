@@ -63,8 +63,8 @@ int cmd_export(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_CALL(0, "to", "FORMAT", parse_format, &format,
 			"folded, extended-folded, chrome or svg"),
-		OPTION_STRING(
-			'o', "output", "FILE", &output, "write to FILE (default: standard output)"),
+		OPTION_STRING('o', "output", "FILE", &output,
+			"write to FILE (default, and '-': standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
@@ -79,6 +79,9 @@ int cmd_export(int argc, char **argv)
 		return EXIT_USAGE;
 	if (!format && output)
 		format = exporter_by_suffix(output);
+	if (output && (!format || !strcmp(format->name, "svg")) &&
+		view_check_picture(&usage, output))
+		return EXIT_USAGE;
 	if (!format)
 		return options_wrong(
 			&usage, "say which format with --to: folded, extended-folded, chrome, svg");
@@ -87,5 +90,5 @@ int cmd_export(int argc, char **argv)
 	if (view_export(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();
 	view_warn(format, path, &result);
-	return EXIT_OK;
+	return result.not_written ? EXIT_FAILED : EXIT_OK;
 }

@@ -58,11 +58,27 @@ static int draw(const char *path, const char *output, const struct export_option
 		status = cmd_failed();
 	} else {
 		view_warn(svg, path, &result);
-		if (chosen)
+		status = result.not_written ? EXIT_FAILED : EXIT_OK;
+		if (chosen && !result.not_written)
 			cmd_say("wrote %s", chosen);
 	}
 	free(chosen);
 	return status;
+}
+
+/* A name that another command, or another program, would take for something else. */
+static int check_output(const char *output)
+{
+	const struct exporter *e = exporter_by_suffix(output);
+	const char *dot = strrchr(output, '.');
+
+	if (e && strcmp(e->name, "svg") != 0)
+		return options_wrong(&usage,
+			"flame draws SVG: 'xpuprof export -o %s' writes the other form", output);
+	if (dot && !strcmp(dot, ".xpu"))
+		return options_wrong(
+			&usage, "flame draws SVG, and '%s' would be taken for a recording", output);
+	return view_check_picture(&usage, output);
 }
 
 int cmd_flame(int argc, char **argv)
@@ -84,7 +100,7 @@ int cmd_flame(int argc, char **argv)
 
 	if (first < 0)
 		return options_status(first);
-	if (view_args_check(&usage, &options.view))
+	if (view_args_check(&usage, &options.view) || (output && check_output(output)))
 		return EXIT_USAGE;
 	path = view_arg_file(&usage, argc, argv, first);
 	return path ? draw(path, output, &options) : EXIT_USAGE;

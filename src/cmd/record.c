@@ -117,7 +117,10 @@ static int add_output(void *target, const char *value)
 	if (!output.exporter && r->profile_path)
 		return error_set(-1, "names two profiles: '%s' and '%s'", r->profile_path, value);
 	if (!output.exporter && !strcmp(value, "-"))
-		return error_set(-1, "cannot be '-' without a form, as in 'folded:-'");
+		output.path = "/dev/stdout";
+	if ((!output.exporter || !strcmp(output.exporter->name, "svg")) &&
+		export_check_suffix(output.path, ".svg", EXPORT_PICTURES_ARE))
+		return -1;
 	if (is_taken(r, output.path))
 		return error_set(-1, "names '%s' twice", output.path);
 	if (!output.exporter)
@@ -331,6 +334,9 @@ static int check(const struct record *r, char **command)
 		return options_wrong(&usage, "give one of COMMAND, -p and -a");
 	if (r->cpu_only && r->gpu_only)
 		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
+	if (r->profile_path && cmd_is_terminal(r->profile_path))
+		return options_wrong(&usage,
+			"a recording is no text for a terminal: give '-o' a file or a pipe");
 	if (r->wants_status && r->quiet)
 		return options_wrong(&usage, "--status and --quiet exclude each other");
 	if (r->wants_status && !status_is_possible())
@@ -403,7 +409,7 @@ static const struct view *view_for(
 }
 
 static int make_output(const struct record *r, const struct target_user *u, const struct session *s,
-	const char *profile, const struct output *output)
+	const char *profile, struct output *output)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	struct export_result result;
@@ -413,6 +419,7 @@ static int make_output(const struct record *r, const struct target_user *u, cons
 	if (export_file(output->exporter, profile, output->path, &options, &result))
 		return cmd_failed();
 	view_warn(output->exporter, r->profile_path, &result);
+	output->made = !result.not_written;
 	return EXIT_OK;
 }
 
@@ -434,8 +441,7 @@ static int make_from(
 	vec_foreach (output, &r->outputs) {
 		if (!output->exporter)
 			continue;
-		output->made = !make_output(r, u, s, profile, output);
-		status = output->made ? status : EXIT_FAILED;
+		status = make_output(r, u, s, profile, output) ? EXIT_FAILED : status;
 	}
 	return status;
 }

@@ -263,6 +263,19 @@ static int write_copy(struct symbolizing *s, int fd, struct symbolize_stats *sta
 	return error ? cannot_write(s, error) : 0;
 }
 
+/* Nothing is replaced there. */
+static int write_to_standard_output(struct symbolizing *s, struct symbolize_stats *stats)
+{
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? cannot_write(s, -errno) : name_copy(s, fd, stats);
+}
+
+static bool is_standard_output(const struct symbolizing *s)
+{
+	return !strcmp(s->output, "-");
+}
+
 static int replace(struct symbolizing *s, struct symbolize_stats *stats)
 {
 	int fd = open_copy(s), error = fd < 0 ? fd : write_copy(s, fd, stats);
@@ -325,8 +338,11 @@ static int run(struct symbolizing *s)
 	s->kernel_symbols = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	error = error ?: cmd_become_caller(&s->user, s->path);
 	error = error ?: read_profile(s);
-	error = error ?: replace(s, &stats);
-	if (!error)
+	if (!error && is_standard_output(s))
+		error = write_to_standard_output(s, &stats);
+	else if (!error)
+		error = replace(s, &stats);
+	if (!error && !is_standard_output(s))
 		print_result(s, &stats);
 	profile_reader_close(s->reader);
 	vec_foreach (a, &s->absent)
@@ -347,7 +363,7 @@ int cmd_symbolize(int argc, char **argv)
 	struct symbolizing s = {.signals = SIGNALS_INIT, .target = PLACE_NONE};
 	const struct option_spec specs[] = {
 		OPTION_STRING('o', "output", "FILE", &s.output,
-			"write to FILE, and leave the other as it is"),
+			"write to FILE ('-': standard output), and leave the other as it is"),
 		OPTION_FLAG(0, "inline", &s.inlines,
 			"also find source lines and inlined functions (takes longer)"),
 		OPTION_CALL(0, "debug-dir", "DIR", add_folder, &s,
@@ -360,6 +376,9 @@ int cmd_symbolize(int argc, char **argv)
 		status = options_status(first);
 	else if (argc - first > 1)
 		status = options_wrong(&usage, "one file at a time, not '%s' too", argv[first + 1]);
+	else if (s.output && cmd_is_terminal(s.output))
+		status = options_wrong(&usage,
+			"a recording is no text for a terminal: give '-o' a file or a pipe");
 	if (first >= 0 && !status) {
 		s.path = first < argc ? argv[first] : DEFAULT_FILE;
 		s.output = s.output ? s.output : s.path;

@@ -63,6 +63,13 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 	return first < argc ? argv[first] : "profile.xpu";
 }
 
+int view_check_picture(const struct option_usage *usage, const char *path)
+{
+	return export_check_suffix(path, ".svg", EXPORT_PICTURES_ARE)
+		       ? options_wrong(usage, "%s", error_text())
+		       : EXIT_OK;
+}
+
 int view_export(const struct exporter *e, const char *path, const char *out_path,
 	const struct export_options *options, struct export_result *ret)
 {
@@ -82,7 +89,12 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 
 	if (!strcmp(path, "-"))
 		path = "standard input";
-	if (r->empty)
+	if (r->not_written)
+		cmd_error(
+			"nothing to draw: '%s' has nothing of what this view shows; no picture was "
+			"written",
+			path);
+	else if (r->empty)
 		cmd_error(
 			"warning: the %s output is empty: nothing it shows was recorded", e->name);
 	if (r->lacking)

@@ -41,8 +41,10 @@ int view_args_check(const struct option_usage *usage, const struct view_options 
 
 /* The one operand, or profile.xpu; NULL after reporting that there are more. */
 const char *view_arg_file(const struct option_usage *usage, int argc, char **argv, int first);
+/* Whether the file's name suits a picture: EXIT_USAGE after reporting that it does not. */
+int view_check_picture(const struct option_usage *usage, const char *path);
 /* export_file() with the rights of whoever called sudo. */
 int view_export(const struct exporter *e, const char *path, const char *out_path,
 	const struct export_options *options, struct export_result *ret);
-/* Tells what a conversion of `path` could not show. */
+/* Reports what a conversion of `path` could not show. */
 void view_warn(const struct exporter *e, const char *path, const struct export_result *r);

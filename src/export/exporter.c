@@ -2,8 +2,12 @@
 /* The table of exporters. */
 #include "export/exporter.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
 
 const struct exporter exporters[] = {
 	{"svg", ".svg", "an interactive flame graph",
@@ -35,6 +39,27 @@ const struct exporter *exporter_by_suffix(const char *path)
 			return e;
 	}
 	return NULL;
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), end = strlen(suffix);
+
+	return length > end && !strcasecmp(path + length - end, suffix);
+}
+
+int export_check_suffix(const char *path, const char *suffix, const char *what)
+{
+	static const char *const suffixes[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp",
+		".tif", ".tiff", ".pdf", ".ps", ".eps", ".svg", ".svgz", ".html", ".htm"};
+
+	if (ends_with(path, suffix))
+		return 0;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (ends_with(path, suffixes[i]))
+			return error_set(-EINVAL, "cannot write '%s': %s, as in '%.*s%s'", path,
+				what, (int)(strlen(path) - strlen(suffixes[i])), path, suffix);
+	return 0;
 }
 
 void export_note_view(struct export_result *r, const struct view_result *v)
@@ -70,7 +95,11 @@ int export_file(const struct exporter *e, const char *path, const char *out_path
 		output_abort(o);
 		return error;
 	}
-	error = output_commit(o);
+	result.not_written = result.empty && e->heeds & EXPORT_HEEDS_LAYOUT;
+	if (result.not_written)
+		output_abort(o);
+	else
+		error = output_commit(o);
 	if (!error)
 		*ret = result;
 	return error;

@@ -23,6 +23,7 @@ struct export_options {
 /* What a caller should report to the user of a conversion that went well. */
 struct export_result {
 	bool empty;		    /* nothing of the recording is in what was written */
+	bool not_written;	    /* and it is a picture: there is no file */
 	const char *lacking, *help; /* as in view_result */
 	char incomplete[256];	    /* why the profile is not whole; "" when it is */
 	uint64_t lines_left_out;    /* of a folded text */
@@ -55,8 +56,13 @@ extern const struct exporter exporters[];
 const struct exporter *exporter_by_name(const char *name);
 const struct exporter *exporter_by_suffix(const char *path);
 
+/* 0, or -EINVAL with error_text: a file of this name would be taken for another kind of picture, or
+ * for a page, than the one with `suffix`, of which `what` says what it is ("pictures are SVG"). */
+int export_check_suffix(const char *path, const char *suffix, const char *what);
+#define EXPORT_PICTURES_ARE "pictures are SVG, which browsers show"
+
 /* Converts one file ("-": standard input, folded text only) to another ("-": standard output). 0,
- * or -errno with error_text and no file written. */
+ * or -errno with error_text and no file written. An empty picture is not written either. */
 int export_file(const struct exporter *e, const char *path, const char *out_path,
 	const struct export_options *options, struct export_result *ret);
 

@@ -95,8 +95,14 @@ run xpuprof record -o a.xpu -o b.xpu -- true
 usage_error "'a.xpu'" "record with two profiles"
 run xpuprof record -o a.svg -o folded:a.svg -- true
 usage_error "option '-o' names 'a.svg' twice" "record with two outputs of one name"
-run xpuprof record -o - -- true
-usage_error "option '-o' cannot be '-' without a form" "record with its profile to standard output"
+if script -qec true /dev/null >/dev/null 2>&1; then
+	for words in "record -o - -- true" "symbolize -o - missing.xpu"; do
+		has "$(script -qec "$build/xpuprof $words" /dev/null)" "a recording is no text for a terminal" \
+			"no recording goes to a terminal: ${words%% *}"
+	done
+else
+	skip "no recording goes to a terminal" "no script(1), or no pseudo-terminals"
+fi
 is "$(ls)" "" "wrong command lines leave no file behind"
 
 run xpuprof record -- ./no-such-program

@@ -64,10 +64,10 @@ is "$status:$out" "0:" "a recording without events gives no lines"
 run xpuprof export --to chrome empty.xpu
 true_that "and a timeline without events is JSON" python3 -m json.tool .out /dev/null
 run xpuprof flame empty.xpu -o empty.svg
-is "$status" 0 "and there is a picture of it"
-true_that "which is XML" is_xml empty.svg
-run xpuprof flame --view gpu empty.xpu -o empty.svg
-is "$(grep -o '[CG]PU time 0 ns' empty.svg)" "GPU time 0 ns" "a picture of GPU work states the GPU time, also when there is none"
+is "$status $(ls empty.svg* 2>&1)" "1 ls: cannot access 'empty.svg*': No such file or directory" "no picture of it is written"
+has "$err" "nothing to draw: 'empty.xpu' has nothing of what this view shows; no picture was written" "and that is said"
+run xpuprof export --to svg empty.xpu
+is "$status:$out" 1: "nor is one exported"
 
 run xpuprof export --to folded hostile.xpu
 is "$(grep -c . .out)" 14 "names with line ends do not make lines"
@@ -116,9 +116,39 @@ is "$status" 1 "garbage fails"
 has "$err" "garbage" "and is named"
 true_that "and leaves no picture" test ! -e garbage.svg
 
+for name in a.png a.b.PDF a.html svg.jpeg; do
+	run xpuprof flame -o $name small.xpu
+	is "$status" 2 "no picture is written to $name"
+	has "$err" "cannot write '$name': pictures are SVG, which browsers show, as in '${name%.*}.svg'" "and the right name is said"
+	run xpuprof export -o $name small.xpu
+	has "$err" "as in '${name%.*}.svg'" "by export, too"
+	run xpuprof record -o $name touch started
+	is "$status" 2 "and record does not write a recording there"
+	has "$err" "as in '${name%.*}.svg'" "but says the same"
+done
+run xpuprof flame -o a.json small.xpu
+has "$err" "flame draws SVG: 'xpuprof export -o a.json' writes the other form" "flame names who writes what is not its own"
+run xpuprof flame -o a.xpu small.xpu
+has "$err" "'a.xpu' would be taken for a recording" "nor is a picture called like a recording"
+true_that "of all these there is no file" test -z "$(ls a.* svg.* started 2>/dev/null)"
+
+xpuprof report --wide small.xpu >report.txt
+run xpuprof report --wide -o report.out small.xpu
+is "$status:$out:$(diff report.txt report.out)" "0::" "a report goes into a file"
+run xpuprof report --wide -o - small.xpu
+is "$out" "$(cat report.txt)" "or to standard output"
+cp small.xpu read.xpu
+run xpuprof report -o read.xpu read.xpu
+is "$status" 1 "but not over what is read"
+xpuprof symbolize -o - small.xpu >named.xpu
+is "$(xpuprof report --json named.xpu | sed 's/named/small/')" "$(xpuprof report --json small.xpu)" \
+	"a recording may go to standard output by symbolize"
+xpuprof record -q -o - true | xpuprof report /dev/stdin >stdin.txt
+has "$(cat stdin.txt)" "command       true" "and by record"
+
 cp small.xpu copy.xpu && ln -s copy.xpu link.xpu
 for output in copy.xpu ./copy.xpu link.xpu; do
-	run xpuprof flame -o $output copy.xpu
+	run xpuprof export --to svg -o $output copy.xpu
 	is "$status" 1 "a recording is not replaced by its picture ($output)"
 done
 has "$err" "'link.xpu' is what is read: give what is written another name" "and the message says so"

@@ -9,6 +9,9 @@ record() {
 	"$build/xpuprof" record -q --cpu-only "$@"
 }
 
+# For about as many samples as this, so that there is something to draw.
+busy='i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+
 first() { # BYTES, of all that comes
 	head -c "$1"
 	cat >/dev/null
@@ -22,7 +25,7 @@ is "$status" 1 "a second recorder of one file is refused"
 has "$err" "cannot create 'p.xpu': another recorder is writing it" "and says why"
 true_that "its command does not begin" test ! -e started
 : >other.svg
-record -o q.xpu -o new.svg -o other.svg 2>/dev/null -- sh -c 'touch drawing; while [ ! -e go ]; do sleep 0.05; done' &
+record -o q.xpu -o new.svg -o other.svg 2>/dev/null -F 5000 -- sh -c "touch drawing; $busy; while [ ! -e go ]; do sleep 0.05; done" &
 while [ ! -e drawing ]; do sleep 0.05; done
 for name in new.svg other.svg; do
 	run record -o svg:$name touch started
@@ -44,8 +47,12 @@ second=$(md5sum <p.xpu)
 printf '#!/nowhere\n' >bad && chmod 755 bad
 run record -o p.xpu ./bad
 is "$status $(md5sum <p.xpu)" "127 $second" "a command that cannot be run leaves the earlier recording where it was"
-(umask 027 && record -o q.svg true 2>/dev/null)
+(umask 027 && record -F 5000 -o q.svg sh -c "$busy")
 is "$(stat -c %a q.svg)" 640 "a picture is as private as the umask says"
+echo earlier >nothing.svg
+run xpuprof record -q --gpu-only -o nothing.svg true
+is "$status $(cat nothing.svg)" "0 earlier" "a picture of nothing is not drawn by record"
+has "$err" "nothing to draw: " "which says so"
 
 if [ "$(id -u)" != 0 ]; then
 	skip "outputs under sudo" "needs root"
@@ -57,7 +64,7 @@ sudo() {
 	env SUDO_UID="$(id -u nobody)" "$@"
 }
 
-run sudo "$build/xpuprof" record -q --cpu-only -o theirs/p.xpu -o theirs/p.folded true
+run sudo "$build/xpuprof" record -q --cpu-only -F 5000 -o theirs/p.xpu -o theirs/p.folded sh -c "$busy"
 sudo "$build/xpuprof" flame -o theirs/p.svg theirs/p.xpu 2>/dev/null
 sudo "$build/xpuprof" export -o theirs/p.json theirs/p.xpu 2>/dev/null
 sudo "$build/xpuprof" symbolize -o theirs/named.xpu theirs/p.xpu >/dev/null
