@@ -24,6 +24,8 @@
 #define TAB_COLUMNS   8
 #define HOTTEST	      5
 #define WAYS	      3 /* of a line into the kernel, that are shown at once */
+/* How many reasons of one class look different (annotate.css). */
+#define LOOKS 7
 /* Shorter gaps are not worth a row. */
 #define GAP_LINES 3
 
@@ -35,6 +37,7 @@ struct page {
 	struct output *o;
 	struct buf text; /* used and emptied by each of the small functions */
 	uint64_t hottest_line, hottest_instruction;
+	uint8_t *looks; /* by reason: which of its class it is, the most frequent first */
 	int error;
 };
 
@@ -108,9 +111,29 @@ static void put_words(struct page *p, uint32_t reason)
 		output_printf(p->o, " (%s)", r->name.reason->name);
 }
 
-static const char *class_of(struct page *p, uint32_t reason)
+/* One colour a class, one shade or pattern of it a reason. */
+static void find_looks(struct page *p)
 {
-	return stall_class_key(stall_class_of(&p->k->reasons.items[reason].name));
+	size_t count, of_class[STALL_CLASSES] = {0};
+	const struct stall_count *at = stall_counts_of(&p->a->reasons, 0, &count);
+
+	p->looks = calloc(p->k->reasons.count + 1, 1);
+	if (!p->looks) {
+		p->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t *n = &of_class[stall_class_of(&p->k->reasons.items[at[i].reason].name)];
+
+		p->looks[at[i].reason] = (uint8_t)(*n < LOOKS ? (*n)++ : LOOKS - 1);
+	}
+}
+
+static void put_class(struct page *p, uint32_t reason)
+{
+	put(p, stall_class_key(stall_class_of(&p->k->reasons.items[reason].name)));
+	if (p->looks && p->looks[reason])
+		output_printf(p->o, " n%u", p->looks[reason]);
 }
 
 /* "80.0 % waiting for a memory load (long_scoreboard)", one a line. */
@@ -133,9 +156,12 @@ static void put_bar(struct page *p, const struct stall_count *at, size_t count, 
 	put(p, "<span class=\"bar\" role=\"img\" title=\"");
 	put_reasons_text(p, at, count, samples);
 	put(p, "\">");
-	for (size_t i = 0; i < count && at[i].samples; i++)
-		output_printf(p->o, "<i class=\"%s\" style=\"width:%.2f%%\"></i>",
-			class_of(p, at[i].reason), percent(at[i].samples, samples));
+	for (size_t i = 0; i < count && at[i].samples; i++) {
+		put(p, "<i class=\"");
+		put_class(p, at[i].reason);
+		output_printf(
+			p->o, "\" style=\"width:%.2f%%\"></i>", percent(at[i].samples, samples));
+	}
 	put(p, "</span>");
 }
 
@@ -463,8 +489,9 @@ static void put_legend(struct page *p)
 	for (size_t i = 0; i < count && at[i].samples; i++) {
 		enum stall_class class = stall_class_of(&p->k->reasons.items[at[i].reason].name);
 
-		output_printf(p->o, "<li title=\"%s\"><i class=\"%s\"></i><b>",
-			stall_class_words(class), stall_class_key(class));
+		output_printf(p->o, "<li title=\"%s\"><i class=\"", stall_class_words(class));
+		put_class(p, at[i].reason);
+		put(p, "\"></i><b>");
 		put_percent(p, at[i].samples, p->a->samples);
 		put(p, "</b> ");
 		put_words(p, at[i].reason);
@@ -549,8 +576,9 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 	put_head(&p);
 	put_recording(&p);
 	put_facts(&p);
+	find_looks(&p);
 	put_legend(&p);
-	p.error = put_hottest(&p);
+	p.error = p.error ?: put_hottest(&p);
 	put_remarks(&p);
 	put(&p, "</header>\n");
 	put(&p, annotation_has_lines(p.a) ? "<main>\n" : "<main class=\"nolines\">\n");
@@ -565,5 +593,6 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 		o, annotate_script_start, (size_t)(annotate_script_end - annotate_script_start));
 	put(&p, "</script>\n</body>\n</html>\n");
 	buf_release(&p.text);
+	free(p.looks);
 	return p.error ? error_errno(p.error, "cannot write the page") : 0;
 }

@@ -25,7 +25,7 @@ static const struct {
 	[TREE_THREAD] = {"group", "process, thread, device, stream"},
 	[TREE_PYTHON] = {"python", "Python"},
 	[TREE_CXX] = {"cxx", "C++, Rust"},
-	[TREE_C] = {"c", "C"},
+	[TREE_C] = {"c", "native"},
 	[TREE_KERNEL] = {"kernel", "OS kernel"},
 	[TREE_API] = {"api", "CUDA call"},
 	[TREE_DEVICE] = {"group", "process, thread, device, stream"},
@@ -179,6 +179,12 @@ static void choose_least(struct svg *s)
 	s->left_out = count - 1 - by_size[0] - kept;
 }
 
+/* Between a GPU kernel and its code, in folded text: colours show it here. */
+static bool is_boundary(const struct tree_frame *f)
+{
+	return f->kind == TREE_NOTE && !strcmp(f->name, "-");
+}
+
 static const char *default_title(const struct view_result *v)
 {
 	return v->title && *v->title ? v->title : "Flame graph";
@@ -238,6 +244,7 @@ int export_svg(const char *path, const struct export_options *options, struct ou
 	if (!s.node_max)
 		s.node_max = SVG_NODE_MAX;
 	s.view = &view;
+	tree_dissolve(view.tree, is_boundary);
 	s.tree = view.tree;
 	s.unit = view.unit == VIEW_COUNT ? options->folded_unit : view.unit;
 	error = prepare(&s, options);

@@ -23,6 +23,7 @@
 #define LEAST_WIDTH 0.5
 #define LABEL_WIDTH 24 /* frames narrower than this have no label */
 #define ROWS_MAX    1500
+#define ROWS_LEAST  24 /* so many are drawn, however thin */
 #define SUBJECT	    "the flame graph"
 
 struct picture {
@@ -30,10 +31,15 @@ struct picture {
 	double scale;	 /* units of width for a unit of time */
 	uint64_t *start; /* by depth: where the next node begins */
 	size_t start_capacity;
-	uint32_t rows;	  /* deepest frame wide enough, plus one */
+	uint32_t rows;	  /* the last one that is drawn, plus one */
+	uint32_t cut;	  /* how many above that are not */
 	uint32_t remarks; /* lines */
 	struct buf text;
 };
+
+/* Rows above the last one with frames that cover this share of the width are left out: a thin tower
+ * would leave the picture empty. */
+#define ROW_SHARE 0.02
 
 /* Where the node at `depth` begins; its children follow from there. */
 static int advance(struct picture *p, uint32_t depth, uint64_t width, uint64_t *ret_start)
@@ -55,19 +61,27 @@ static int advance(struct picture *p, uint32_t depth, uint64_t width, uint64_t *
 
 static bool is_drawn(const struct picture *p, uint32_t node, uint32_t depth)
 {
-	return (double)svg_width(p->svg, node) * p->scale >= LEAST_WIDTH && depth < ROWS_MAX;
+	return (double)svg_width(p->svg, node) * p->scale >= LEAST_WIDTH && depth < p->rows;
 }
 
 static void find_rows(struct picture *p)
 {
 	struct tree_walk w = tree_walk_begin(p->svg->tree);
+	double covered[ROWS_MAX] = {0};
+	uint32_t all = 1;
 
-	p->rows = 1;
+	p->rows = ROWS_MAX;
 	while (tree_walk_next(&w)) {
 		w.skip_children = !is_drawn(p, w.node, w.depth);
-		if (!w.skip_children && w.depth + 1 > p->rows)
-			p->rows = w.depth + 1;
+		if (w.skip_children)
+			continue;
+		covered[w.depth] += (double)svg_width(p->svg, w.node) * p->scale;
+		all = w.depth + 1 > all ? w.depth + 1 : all;
 	}
+	p->rows = all;
+	while (p->rows > ROWS_LEAST && covered[p->rows - 1] < ROW_SHARE * WIDTH)
+		p->rows--;
+	p->cut = all - p->rows;
 }
 
 /* About how wide a character of 12 units height is. */
@@ -137,7 +151,7 @@ static void put_title(struct picture *p, uint32_t node, const char *label, size_
 
 static double row_top(const struct picture *p, uint32_t depth)
 {
-	return TOP + REMARK_ROW * p->remarks +
+	return TOP + REMARK_ROW * p->remarks + (p->cut && !p->svg->inverted ? ROW : 0) +
 	       (double)ROW * (p->svg->inverted ? depth : p->rows - 1 - depth);
 }
 
@@ -147,28 +161,34 @@ static bool has_brief(enum tree_kind kind)
 	       kind == TREE_WAIT;
 }
 
-/* The whole label, or a briefer one, or the beginning of that. */
+/* The whole label, or a briefer one, or the beginning of the briefest. */
 static void put_fitting(
 	struct picture *p, enum tree_kind kind, const char *label, size_t size, double room)
 {
-	struct buf brief = BUF_INIT;
+	struct buf brief = BUF_INIT, next = BUF_INIT;
 	bool cut;
 	size_t fits = fit(label, size, room, &cut);
 
-	for (int level = 1; level <= 2 && cut && has_brief(kind); level++) {
-		buf_reset(&brief);
-		label_brief(label, size, level, &brief);
-		if (brief.size)
+	for (int level = 1; cut && has_brief(kind); level++) {
+		buf_reset(&next);
+		label_brief(label, size, level, &next);
+		if (!next.size && level > 1)
+			break;
+		if (next.size) {
+			struct buf swapped = brief;
+
+			brief = next;
+			next = swapped;
 			fits = fit(brief.data, brief.size, room, &cut);
-		else
-			fits = fit(label, size, room, &cut);
+		}
 	}
 	if (fits) {
 		text_xml(&p->text, brief.size ? brief.data : label, fits);
 		buf_puts(&p->text, cut ? "\xe2\x80\xa6" : "");
 	}
-	p->text.failed |= brief.failed;
+	p->text.failed |= brief.failed || next.failed;
 	buf_release(&brief);
+	buf_release(&next);
 }
 
 static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64_t start)
@@ -270,9 +290,24 @@ static void write_legend(struct picture *p)
 	}
 }
 
+/* At the edge where they would be. */
+static void write_cut(struct picture *p)
+{
+	double y = p->svg->inverted ? row_top(p, p->rows - 1) + 2 * ROW - 5
+				    : row_top(p, p->rows - 1) - 5;
+
+	if (p->cut)
+		output_printf(p->svg->output,
+			"<text class=\"sub\" x=\"%d\" y=\"%.0f\" text-anchor=\"end\">%u more row%s "
+			"of thin "
+			"frames: open this file in a browser</text>\n",
+			WIDTH - MARGIN, y, p->cut, p->cut == 1 ? "" : "s");
+}
+
 static void write_begin(struct picture *p)
 {
-	int height = (int)row_top(p, p->svg->inverted ? p->rows - 1 : 0) + ROW + MARGIN;
+	int height = (int)row_top(p, p->svg->inverted ? p->rows - 1 : 0) + ROW + MARGIN +
+		     (p->cut && p->svg->inverted ? ROW : 0);
 	struct svg *s = p->svg;
 
 	output_printf(s->output,
@@ -290,6 +325,7 @@ static void write_begin(struct picture *p)
 	write_line(p, "title", 24, s->title, strlen(s->title));
 	write_facts(p);
 	write_legend(p);
+	write_cut(p);
 }
 
 static uint32_t count_remarks(const struct svg *s)

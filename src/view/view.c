@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "view/flame.h"
+#include "view/fold/command_title.h"
 #include "view/waits/off_cpu.h"
 #include "view/stalls/flame.h"
 #include "view/wall/wall.h"
@@ -123,6 +124,20 @@ static int copy_text(const char *text, char **ret)
 	return *ret ? 0 : error_memory("a title");
 }
 
+static int make_title(const struct profile_reader *r, char **ret)
+{
+	const char *command = profile_meta(r, META_COMMAND);
+	struct buf title = BUF_INIT;
+	int error;
+
+	if (!command)
+		return 0;
+	command_title(command, &title);
+	error = title.failed ? error_memory("a title") : copy_text(buf_text(&title), ret);
+	buf_release(&title);
+	return error;
+}
+
 static int describe(const struct profile_reader *r, struct view_result *v)
 {
 	uint64_t start_ns = profile_meta_number(r, META_START_NS, 0);
@@ -132,7 +147,7 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 	if (end_ns > start_ns)
 		v->elapsed_ns = end_ns - start_ns;
 	v->simulated = view_is_simulated(r);
-	error = copy_text(profile_meta(r, META_COMMAND), &v->title);
+	error = make_title(r, &v->title);
 	return error ?: copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 

@@ -90,7 +90,7 @@ class View {
 }
 
 async function hovering(view) {
-	is(await view.hover(0.5, 2), "solve C time of all of parent CPU 30 \u00b5s 60.00 % 60.00 % " +
+	is(await view.hover(0.5, 2), "solve native time of all of parent CPU 30 \u00b5s 60.00 % 60.00 % " +
 		"GPU 50 \u00b5s 100 % 100 % self 30 \u00b5s 60.00 % 60.00 %", "the pointer on a frame shows its times and shares");
 	const [, y] = await view.at(0.5, 2), tip = await view.page.locator(".tip").boundingBox();
 	ok(tip.y + tip.height <= y - ROW / 2 || tip.y >= y + ROW / 2, "and does not cover the frame's row");
@@ -231,7 +231,7 @@ async function leftOut(browser) {
 	await view.open(svg);
 	is(await view.text(".remarks"), "5 frames with less than 8.000 \u00b5s each left out of this picture",
 		"what was left out of a picture is said");
-	is(await view.hover(0.5, 1), "main C time of all of parent CPU 6.015 ms 100 % 100 % " +
+	is(await view.hover(0.5, 1), "main native time of all of parent CPU 6.015 ms 100 % 100 % " +
 		"GPU 2.005 ms 100 % 100 % self 10 \u00b5s 0.17 % 0.17 %", "and its time stays in the others");
 	await view.search("left out");
 	is(await view.text(".found"), "2 frames: CPU 5 \u00b5s (0.08 %) \u00b7 GPU 5 \u00b5s (0.25 %)",
@@ -241,9 +241,9 @@ async function leftOut(browser) {
 async function stalls(browser) {
 	const view = new View(await browser.newPage());
 	await view.open(draw("stalls", STALLS));
-	is(await view.text(".legend"), "C\nCUDA call\nGPU kernel\nGPU source\nGPU instruction, stall\nnote",
+	is(await view.text(".legend"), "native\nCUDA call\nGPU kernel\nGPU source\nGPU instruction, stall\nnote",
 		"source and instructions of GPU code are kinds of their own");
-	is(await view.hover(0.1, 9), "long_scoreboard GPU code: waiting for a global or local memory load " +
+	is(await view.hover(0.1, 8), "long_scoreboard GPU code: waiting for a global or local memory load " +
 		"time of all of parent GPU 30 \u00b5s 75.00 % 100 %", "the pointer on a reason says what it means");
 	is(await view.hover(0.35, 4), "[not sampled] note time of all of parent GPU 10 \u00b5s 25.00 % 25.00 %",
 		"what stands on a GPU frame is GPU time");
@@ -251,7 +251,7 @@ async function stalls(browser) {
 	view.inverted = true;
 	await view.open(draw("inverted", STALLS, "--inverted"));
 	ok((await view.hover(0.5, 1)).startsWith("main"), "inverted, the root is on top");
-	ok((await view.hover(0.1, 9)).startsWith("long_scoreboard"), "and leaves are below");
+	ok((await view.hover(0.1, 8)).startsWith("long_scoreboard"), "and leaves are below");
 	is(view.hash(), "", "which is no state of the address");
 	await view.shoot("inverted");
 	await view.key("i");
@@ -261,16 +261,16 @@ async function stalls(browser) {
 	await view.open(draw("reversed", STALLS, "--reverse"));
 	is(await view.hover(0.1, 1), "0x10 GPU code time of all of parent GPU 30 \u00b5s 75.00 % 75.00 %",
 		"reversed, leaves stand on the root");
-	is(await view.hover(0.1, 10), "main C time of all of parent GPU 30 \u00b5s 75.00 % 100 %",
+	is(await view.hover(0.1, 9), "main native time of all of parent GPU 30 \u00b5s 75.00 % 100 %",
 		"and what called them on these, with their GPU time");
-	is(await view.hover(0.9, 1), "main C time of all of parent CPU 60 \u00b5s 100 % 100 %", "CPU time stays CPU time");
+	is(await view.hover(0.9, 1), "main native time of all of parent CPU 60 \u00b5s 100 % 100 %", "CPU time stays CPU time");
 	is(view.errors.join("\n"), "", "there was no error with stalls");
 }
 
 // As in tests/unit/label_test.c, which tries the same for pictures without script.
 function briefNames() {
 	const script = fs.readFileSync(path.join(__dirname, "../../src/export/flame/draw.js"), "utf8");
-	const begin = script.indexOf("const WHOLE"), end = script.indexOf("const LONG_NAMES");
+	const begin = script.indexOf("const WHOLE"), end = script.indexOf("// Functions that do what");
 	const bare = new Function(script.slice(begin, end) + "return bare;")();
 	const names = [
 		["void at::native::reduce_kernel<512, at::Op<float, (int)4> >(float*, int)", "at::native::reduce_kernel"],
@@ -297,7 +297,7 @@ async function main() {
 			"the subtitle states CPU and GPU time");
 		is(await view.page.locator(".facts b").first().evaluate(fact => getComputedStyle(fact).whiteSpace), "nowrap",
 			"a number stays with its unit where the subtitle takes several lines");
-		is(await view.text(".legend"), "C++, Rust\nC\nCUDA call\nGPU kernel", "the legend has the kinds there are");
+		is(await view.text(".legend"), "C++, Rust\nnative\nCUDA call\nGPU kernel", "the legend has the kinds there are");
 		await hovering(view);
 		await zooming(view);
 		await searching(view);

@@ -31,16 +31,32 @@ static void arguments_and_the_type_of_the_result_go_first(void)
 
 static void then_what_a_name_is_qualified_by(void)
 {
-	CHECK_TEXT(brief("void at::native::reduce_kernel<512>(float*)", 2), "reduce_kernel");
-	CHECK_TEXT(brief("a::b::c", 2), "c");
-	CHECK_TEXT(brief("a::b::", 2), "");
+	CHECK_TEXT(
+		brief("void at::native::reduce_kernel<512>(float*)", 2), "native::reduce_kernel");
+	CHECK_TEXT(brief("void at::native::reduce_kernel<512>(float*)", 3), "reduce_kernel");
+	CHECK_TEXT(brief("void at::native::reduce_kernel<512>(float*)", 4), "");
+	CHECK_TEXT(brief("a::b::c", 2), "b::c");
+	CHECK_TEXT(brief("a::b::c", 3), "c");
+	CHECK_TEXT(brief("a::b::", 3), "");
+}
+
+static void a_word_that_says_nothing_alone_keeps_what_it_calls(void)
+{
+	static const char operation[] =
+		"at::_ops::addmm::call(at::Tensor const&, at::Tensor const&)";
+
+	CHECK_TEXT(brief(operation, 1), "at::_ops::addmm::call");
+	CHECK_TEXT(brief(operation, 3), "addmm::call");
+	CHECK_TEXT(brief(operation, 4), "");
+	CHECK_TEXT(brief("ns::Functor::operator()(int) const", 2), "Functor::operator()");
+	CHECK_TEXT(brief("ns::Functor::operator()(int) const", 3), "");
 }
 
 static void operators_keep_their_signs(void)
 {
 	CHECK_TEXT(brief("ns::operator<<(std::ostream&, int)", 1), "ns::operator<<");
 	CHECK_TEXT(brief("ns::f::operator()(int) const", 1), "ns::f::operator()");
-	CHECK_TEXT(brief("ns::f<int>::operator->(int)", 2), "operator->");
+	CHECK_TEXT(brief("ns::f<int>::operator->(int)", 3), "operator->");
 	CHECK_TEXT(brief("bool operator< <int>(A<int> const&)", 1), "operator<");
 	CHECK_TEXT(brief("void ns::operator_of(int)", 1), "ns::operator_of");
 	CHECK_TEXT(brief("s<int>::operator bool() const", 1), "s::operator bool() const");
@@ -49,7 +65,7 @@ static void operators_keep_their_signs(void)
 static void paths_keep_their_last_part(void)
 {
 	CHECK_TEXT(brief("/home/u/src/kernels", 1), ".../kernels");
-	CHECK_TEXT(brief("/home/u/src/kernels", 2), ".../kernels");
+	CHECK_TEXT(brief("/home/u/src/kernels", 2), "");
 	CHECK_TEXT(brief("/a", 1), "");
 }
 
@@ -67,6 +83,7 @@ int main(void)
 {
 	RUN(arguments_and_the_type_of_the_result_go_first);
 	RUN(then_what_a_name_is_qualified_by);
+	RUN(a_word_that_says_nothing_alone_keeps_what_it_calls);
 	RUN(operators_keep_their_signs);
 	RUN(paths_keep_their_last_part);
 	RUN(what_would_not_be_shorter_stays_as_it_is);

@@ -210,6 +210,36 @@ static void a_chain_of_a_million_nodes_is_walked_without_recursion(void)
 	tree_free(t);
 }
 
+static bool is_note(const struct tree_frame *f)
+{
+	return f->kind == TREE_NOTE;
+}
+
+static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
+{
+	struct tree *t = new_tree();
+	uint32_t kernel = child(t, 0, TREE_GPU_KERNEL, 0, "k"), note, file;
+	struct tree_time *totals;
+	struct tree_walk w;
+
+	note = child(t, kernel, TREE_NOTE, 0, "-");
+	file = child(t, note, TREE_GPU_SOURCE, 0, "k.cu");
+	CHECK(!tree_add_time(t, file, 5) && !tree_add_time(t, note, 2));
+	CHECK(!tree_add_time(
+		t, child(t, child(t, note, TREE_NOTE, 0, "-"), TREE_GPU_SOURCE, 0, "l.cu"), 4));
+	CHECK(!tree_add_time(t, child(t, kernel, TREE_GPU_SOURCE, 0, "beside"), 1));
+	tree_dissolve(t, is_note);
+	CHECK(!tree_totals(t, &totals));
+	CHECK(totals[kernel].gpu == 12 && totals[note].gpu == 0 && tree_nodes(t)[kernel].self == 2);
+	CHECK(tree_nodes(t)[file].parent == kernel);
+	w = tree_walk_begin(t);
+	for (int n = 0; n < 4; n++)
+		CHECK(tree_walk_next(&w) && w.node != note && w.depth == (n ? 2 : 1));
+	CHECK(!tree_walk_next(&w));
+	free(totals);
+	tree_free(t);
+}
+
 int main(void)
 {
 	RUN(a_new_tree_has_a_root_and_no_time);
@@ -223,5 +253,6 @@ int main(void)
 	RUN(sorting_orders_siblings_by_name_at_every_depth);
 	RUN(a_walk_can_leave_out_what_stands_on_a_node);
 	RUN(a_chain_of_a_million_nodes_is_walked_without_recursion);
+	RUN(what_stands_on_dissolved_nodes_stands_on_their_parents);
 	return tap_end();
 }

@@ -32,7 +32,7 @@ function readColours() {
 }
 
 // Neighbours differ a little, always in the same way for the same name.
-const SHADES = [1, 0.88, 0.76];
+const SHADES = [1, 0.94, 0.88];
 const shadeOf = new Uint8Array(labels.length);
 for (let i = 0; i < labels.length; i++) {
 	let h = 0;

@@ -55,6 +55,9 @@ function bare(label) {
 	return out;
 }
 
+// Functions that do what the class or namespace before them is called.
+const FOR_ANY = new Set(["call", "operator()", "redispatch", "run", "apply", "invoke", "execute", "launch", "impl", "forward",
+	"_M_invoke", "do_call", "call_once"]);
 const LONG_NAMES = new Set(["cxx", "gpu", "source", "wait"]);
 const briefs = new Array(labels.length); // by name: what fits where the label does not
 
@@ -64,8 +67,11 @@ function briefOf(name) {
 		const first = /^\[waiting(:| for the) /.test(label) ? label.replace(/^\[waiting(:| for the) /, "").slice(0, -1) :
 			label.startsWith("<") ? label : // "<T as Trait>::f" of Rust
 			slash >= 0 && !label.includes("(") ? "..." + label.slice(slash) : bare(label);
-		const second = first.slice(first.lastIndexOf("::") + 1).replace(/^:/, "");
-		briefs[name] = [first, second].filter(text => text && text.length < label.length);
+		const all = [first];
+		const next = text => text.startsWith("<") ? text.lastIndexOf("::") : text.indexOf("::");
+		for (let at, text = first; (at = next(text)) >= 0 && !FOR_ANY.has(text.slice(at + 2)); all.push(text))
+			text = text.slice(at + 2);
+		briefs[name] = all.filter(text => text && text.length < label.length);
 	}
 	return briefs[name];
 }
@@ -153,6 +159,7 @@ function redraw() {
 
 function arrange() {
 	layout(from, to);
+	fitRows();
 	spacer.style.height = rows.length * ROW + "px";
 	hovered = null;
 	backButton.disabled = from === 0 && to === total;

@@ -24,7 +24,8 @@
 
 const SVG = document.documentElement;
 const XHTML = "http://www.w3.org/1999/xhtml";
-const ROW = 19, MIN_PX = 0.8, TEXT_PX = 24, PAD = 4;
+const MIN_PX = 0.8, TEXT_PX = 24, PAD = 4, ROWS_PX = [19, 27];
+let ROW = ROWS_PX[0];
 const info = JSON.parse(text("info"));
 const lines = text("names").split("\n");
 const count = info.nodes;
@@ -208,6 +209,18 @@ function layout(a, b) {
 		i = end[i];
 	}
 	flush();
+}
+
+// Where a thin tower makes the graph taller than the page, which would be empty beside it, rows are higher, so that the
+// rest fills the page.
+function fitRows() {
+	let low = 0;
+	rows.forEach((row, d) => {
+		if (row && row.reduce((sum, box) => sum + box.w, 0) > viewWidth / 50)
+			low = d + 1;
+	});
+	ROW = rows.length * ROWS_PX[0] <= viewHeight || low * ROWS_PX[0] > viewHeight ? ROWS_PX[0] :
+		Math.min(Math.floor(viewHeight / low), ROWS_PX[1]);
 }
 
 function rowTop(d) {

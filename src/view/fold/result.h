@@ -48,7 +48,7 @@ struct view_result {
 	const char *lacking;
 	const char *help;	    /* then: what helps */
 	bool simulated;		    /* some GPU in it was simulated */
-	char *title;		    /* the recorded command, or NULL */
+	char *title;		    /* of the recorded command, or NULL */
 	char *incomplete;	    /* why the profile is not whole, or NULL */
 	struct folded_stats folded; /* of a folded text */
 	struct {

@@ -148,14 +148,32 @@ static void put_bare(const char *at, const char *end, struct buf *b)
 	}
 }
 
-/* What stands behind the last "::". */
-static const char *last_part(const char *text, size_t size)
+/* Functions that do what the class or namespace before them is called. */
+static bool is_word_for_any(const char *name, size_t size)
 {
-	const char *end = text + size, *at;
+	static const char *const words[] = {"call", "operator()", "redispatch", "run", "apply",
+		"invoke", "execute", "launch", "impl", "forward", "_M_invoke", "do_call",
+		"call_once"};
 
-	while ((at = memmem(text, (size_t)(end - text), "::", 2)))
-		text = at + 2;
-	return text;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (size == strlen(words[i]) && !memcmp(name, words[i], size))
+			return true;
+	return false;
+}
+
+/* Behind the first `count` qualifiers; NULL if it has not so many, or too little would be left.
+ * That of "<T as Trait>::f" may contain others. */
+static const char *skip_qualifiers(const char *text, size_t size, int count)
+{
+	const char *end = text + size, *at = text;
+	bool whole = *text == '<';
+
+	for (; count && at; count--)
+		do {
+			at = memmem(text, (size_t)(end - text), "::", 2);
+			text = at ? at + 2 : text;
+		} while (whole && memmem(text, (size_t)(end - text), "::", 2));
+	return at && !is_word_for_any(text, (size_t)(end - text)) ? text : NULL;
 }
 
 /* How much stands before the reason in "[waiting: lock]", "[waiting for the GPU]"; 0: it is none of
@@ -186,10 +204,10 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 	} else {
 		put_bare(label, label + size, b);
 	}
-	if (level == 2 && !b->failed && b->size > start) {
-		part = last_part(b->data + start, b->size - start);
-		b->size -= (size_t)(part - b->data) - start;
-		memmove(b->data + start, part, b->size - start);
+	if (level > 1 && !b->failed && b->size > start) {
+		part = skip_qualifiers(b->data + start, b->size - start, level - 1);
+		b->size = part ? b->size - ((size_t)(part - b->data) - start) : start;
+		memmove(b->data + start, part ? part : b->data + start, b->size - start);
 	}
 	if (b->size - start >= size)
 		b->size = start;

@@ -12,10 +12,14 @@ void tree_label(const struct tree_frame *f, struct buf *b);
 
 /*
  * Appends a label cut down for little room: at level 1 without arguments and what comes before the
- * name, at level 2 also without its qualifiers. Appends nothing if that is not shorter.
+ * name, at each further level without the next of its qualifiers. Appends nothing if that is not
+ * shorter, or if only a word would be left that says nothing without them.
  *
- *	void at::native::reduce_kernel<512, float>(float*)	1: at::native::reduce_kernel	2: reduce_kernel
- *	/home/u/src/kernels					1 and 2: .../kernels
+ *	void at::native::reduce_kernel<512, float>(float*)	at::native::reduce_kernel,
+ *								native::reduce_kernel, reduce_kernel
+ *	at::_ops::addmm::call(at::Tensor const&)		at::_ops::addmm::call, _ops::addmm::call,
+ *								addmm::call
+ *	/home/u/src/kernels					.../kernels
  *
  * "[waiting: lock]" becomes "lock", "[waiting for the GPU]" becomes "GPU". For names of C++ and
  * Rust, of GPU kernels and source, and for why threads wait. src/export/flame/draw.js does the

@@ -44,7 +44,7 @@ static const struct {
 	[TREE_THREAD] = {"thread", false},
 	[TREE_PYTHON] = {"Python", false},
 	[TREE_CXX] = {"C++, Rust", false},
-	[TREE_C] = {"C", false},
+	[TREE_C] = {"native", false},
 	[TREE_KERNEL] = {"OS kernel", false},
 	[TREE_API] = {"CUDA call", false},
 	[TREE_DEVICE] = {"device", false},
@@ -406,6 +406,33 @@ static int copy_frames(struct tree *to, const struct tree *from)
 			return error;
 	}
 	return 0;
+}
+
+/* Puts a node's children in its place among those of its parent. */
+static void dissolve(struct tree *t, uint32_t id)
+{
+	struct tree_node *nodes = t->nodes.items, *node = &nodes[id],
+			 *parent = &nodes[node->parent];
+	uint32_t *place = &parent->first_child, last = 0;
+
+	while (*place && *place != id)
+		place = &nodes[*place].next_sibling;
+	for (uint32_t child = node->first_child; child; child = nodes[child].next_sibling) {
+		nodes[child].parent = node->parent;
+		last = child;
+	}
+	if (last)
+		nodes[last].next_sibling = node->next_sibling;
+	*place = last ? node->first_child : node->next_sibling;
+	parent->self += node->self;
+	node->self = node->first_child = node->next_sibling = 0;
+}
+
+void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
+{
+	for (uint32_t id = 1; id < t->nodes.count; id++)
+		if (is_chosen(&t->frames.items[t->nodes.items[id].frame]))
+			dissolve(t, id);
 }
 
 int tree_reverse(const struct tree *t, struct tree **ret)

@@ -32,7 +32,7 @@ enum tree_kind {
 	TREE_STREAM,  /* number: stream */
 	TREE_PYTHON,
 	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */
-	TREE_C,	  /* other native code, and code without a name */
+	TREE_C,	  /* other native code: C, C++ without symbols */
 	TREE_KERNEL,
 	TREE_API, /* the API call that asked for the work above it */
 	TREE_GPU_KERNEL,
@@ -101,6 +101,9 @@ int tree_sort(struct tree *t);
  * in, and above that what led there. Nodes without time of their own or above them are left out.
  * Not to be added to with tree_add_texts. */
 int tree_reverse(const struct tree *t, struct tree **ret);
+/* Has what stands on nodes of these frames stand on their parents instead, with their time. The
+ * nodes stay, without time or children. Not to be added to afterwards. */
+void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
 /* Allocates the totals (self and everything above) of every node; free() them. */
 int tree_totals(const struct tree *t, struct tree_time **ret);
 
