@@ -7,7 +7,10 @@
 #include "view/names/name.h"
 #include "base/text.h"
 #include "view/names/label.h"
+#include "report/sections.h"
 #include "view/names/launch_path.h"
+
+#define PATH_FRAMES 4 /* of a path on a line of its own */
 
 void report_location(
 	const struct report *r, struct buf *out, const struct profile_location *l, bool plain)
@@ -118,6 +121,70 @@ void report_call_path(const struct report *r, struct buf *out, const char *befor
 		text_fit(out, find_file(r, stack), 0);
 		buf_putc(out, ']');
 	}
+}
+
+static void put_function(const struct report *r, struct buf *b, uint32_t location, bool inlines)
+{
+	uint32_t chain[INLINES_MAX];
+	size_t count = inlines ? location_inlines(r->reader, location, chain) : 0;
+
+	report_location(r, b, profile_location(r->reader, location), r->width);
+	for (size_t n = 0; n < count; n++) {
+		const struct profile_location l = location_of_inline(r->reader, chain[n]);
+
+		buf_puts(b, " > ");
+		report_location(r, b, &l, r->width);
+	}
+}
+
+/* The last functions of a path that have room, at least one, with " > " between them. */
+static void join_path(const struct report *r, struct buf *path, const uint32_t *locations,
+	unsigned int count, unsigned int columns, bool inlines)
+{
+	struct buf longer = BUF_INIT;
+
+	while (count--) {
+		buf_reset(&longer);
+		put_function(r, &longer, locations[count], inlines);
+		if (path->size)
+			buf_printf(&longer, " > %s", path->data);
+		if (path->size && columns && text_columns(buf_text(&longer)) > columns)
+			break;
+		buf_reset(path);
+		buf_puts(path, buf_text(&longer));
+	}
+	buf_release_for(&longer, path);
+}
+
+/* What begins a thread or the program says nothing of where something is called. */
+static bool is_start(const struct report *r, uint32_t location)
+{
+	const struct profile_location *l = profile_location(r->reader, location);
+
+	return is_of_c_library(r, location) ||
+	       (l && l->kind == FRAME_USER &&
+		       !strcmp(profile_string(r->reader, l->name, NULL), "_start"));
+}
+
+void report_path_line(const struct report *r, struct buf *out, unsigned int end, const char *share,
+	uint32_t stack, bool inlines)
+{
+	static const char from[] = " from ";
+	uint32_t locations[LAUNCH_PATH_MAX], *first = locations;
+	unsigned int count =
+		launch_path_functions(&r->summary->internals, stack, PATH_FRAMES, locations);
+	unsigned int columns = report_columns_left(r, end + (unsigned int)strlen(from));
+	struct buf path = BUF_INIT;
+
+	for (; count && is_start(r, *first); count--)
+		first++;
+	if (!count)
+		return;
+	join_path(r, &path, first, count, columns, inlines);
+	buf_printf(out, "%*s%s", (int)end, share, from);
+	text_fit(out, buf_text(&path), columns);
+	buf_putc(out, '\n');
+	buf_release_for(&path, out);
 }
 
 void report_line(const struct report *r, struct buf *out, struct buf *line)

@@ -21,5 +21,12 @@ void report_call_path_json(const struct report *r, struct json_writer *w, const 
  * are left out. `functions`: at most LAUNCH_PATH_MAX. */
 void report_call_path(const struct report *r, struct buf *out, const char *before, uint32_t stack,
 	unsigned int functions);
+/*
+ * Appends "72.1 % from a > b > c": a share that ends at column `end`, and the innermost functions of
+ * a stack, as many as have room, at most four. Without what begins the thread or the program;
+ * nothing where no other function is known.
+ */
+void report_path_line(const struct report *r, struct buf *out, unsigned int end, const char *share,
+	uint32_t stack, bool inlines);
 /* Appends a line, cut to the width of the report, and releases its buffer. */
 void report_line(const struct report *r, struct buf *out, struct buf *line);

@@ -6,8 +6,11 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "view/names/name.h"
+#include "report/call_path.h"
 #include "report/sections.h"
 #include "report/table.h"
+
+#define PATH_SHARE_END 34 /* so that the path stands below the name */
 
 static const char *base_name(const char *path)
 {
@@ -69,6 +72,24 @@ static void place_json(const struct report *r, const void *row, struct json_writ
 		json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->file ? f->file : NULL);
 }
 
+static void path_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	report_call_path_json(r, w, "path", ((const struct function_sum *)row)->stack, false);
+}
+
+/* The way to a function with most of its own time. */
+static void put_path(const struct report *r, const void *row, struct buf *out)
+{
+	const struct function_sum *f = row;
+	double part = f->self.ns ? (double)f->stack_ns / (double)f->self.ns : 0;
+	char share[TEXT_CELL];
+
+	report_path_line(r, out, PATH_SHARE_END,
+		text_sampled_percent(share, f->stack_ns, f->self.ns,
+			(uint64_t)(part * (double)f->self.samples + 0.5)),
+		f->stack, false);
+}
+
 // clang-format off
 static const struct column columns[] = {
 	{.key = "name", .text = function_name},
@@ -79,6 +100,8 @@ static const struct column columns[] = {
 	{.key = "samples", COUNT(struct function_sum, total.samples)},
 	{"of CPU", NULL, 2, 8, SAMPLED_SHARE(struct function_sum, self.ns, self.samples, report_cpu_ns)},
 	{"of CPU", NULL, 4, 8, SAMPLED_SHARE(struct function_sum, total.ns, total.samples, report_cpu_ns)},
+	{.json = path_json},
+	{.key = "path_ns", DURATION(struct function_sum, stack_ns)},
 	{"function", NULL, COLUMN_LAST, .fit = fit_name},
 };
 // clang-format on
@@ -86,4 +109,5 @@ static const struct column columns[] = {
 const struct table report_functions = {.title = "CPU time by function",
 	.key = "functions",
 	TABLE_COLUMNS(columns),
-	TABLE_ROWS(functions, rows)};
+	TABLE_ROWS(functions, rows),
+	.below = put_path};

@@ -6,11 +6,9 @@
 #include "report/call_path.h"
 #include "report/sections.h"
 #include "report/table.h"
-#include "view/names/launch_path.h"
 #include "view/names/name.h"
 
-#define PATH_FRAMES  4
-#define PATH_COLUMNS 34 /* before the path below a kernel */
+#define PATH_SHARE_END 28 /* of the share that stands before the path below a kernel */
 
 /* Columns of tables of GPU work. */
 // clang-format off
@@ -42,57 +40,14 @@ static void kernel_path_json(const struct report *r, const void *row, struct jso
 	report_call_path_json(r, w, "path", k->stack, r->inlines);
 }
 
-static void put_function(const struct report *r, struct buf *b, uint32_t location)
-{
-	uint32_t chain[INLINES_MAX];
-	size_t count = r->inlines ? location_inlines(r->reader, location, chain) : 0;
-
-	report_location(r, b, profile_location(r->reader, location), r->width);
-	for (size_t n = 0; n < count; n++) {
-		const struct profile_location l = location_of_inline(r->reader, chain[n]);
-
-		buf_puts(b, " > ");
-		report_location(r, b, &l, r->width);
-	}
-}
-
-/* The last functions of a path that have room, at least one, with " > " between them. */
-static void join_path(const struct report *r, struct buf *path, const uint32_t *locations,
-	unsigned int count, unsigned int columns)
-{
-	struct buf longer = BUF_INIT;
-
-	while (count--) {
-		buf_reset(&longer);
-		put_function(r, &longer, locations[count]);
-		if (path->size)
-			buf_printf(&longer, " > %s", path->data);
-		if (path->size && columns && text_columns(buf_text(&longer)) > columns)
-			break;
-		buf_reset(path);
-		buf_puts(path, buf_text(&longer));
-	}
-	buf_release_for(&longer, path);
-}
-
-/* "72.1 % from a > b > c", the hottest way to a kernel. */
+/* The hottest way to a kernel. */
 static void put_path(const struct report *r, const void *row, struct buf *out)
 {
 	const struct summary_kernel *k = row;
-	uint32_t locations[LAUNCH_PATH_MAX];
-	unsigned int count =
-		launch_path_functions(&r->summary->internals, k->stack, PATH_FRAMES, locations);
-	unsigned int columns = report_columns_left(r, PATH_COLUMNS);
-	struct buf path = BUF_INIT;
 	char share[TEXT_CELL];
 
-	if (!count)
-		return;
-	join_path(r, &path, locations, count, columns);
-	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
-	text_fit(out, buf_text(&path), columns);
-	buf_putc(out, '\n');
-	buf_release_for(&path, out);
+	report_path_line(r, out, PATH_SHARE_END, text_percent(share, k->stack_ns, k->time.total_ns),
+		k->stack, r->inlines);
 }
 
 // clang-format off

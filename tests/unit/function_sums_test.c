@@ -153,7 +153,40 @@ static void the_innermost_function_has_the_time_itself_and_its_callers_in_total(
 		f.functions.rows.items[0].total.samples == 2);
 	CHECK(is_row(&f, 1, "outer", 3, 8));
 	CHECK(is_row(&f, 2, "inner", 2, 2) && !strcmp(f.functions.rows.items[2].file, "/opt/app"));
+	/* Both stacks with it go through main and outer. */
+	CHECK(f.functions.rows.items[0].stack == outer &&
+		f.functions.rows.items[0].stack_ns == 5 * MS);
+	CHECK(!f.functions.rows.items[3].stack && !f.functions.rows.items[3].stack_ns);
 	CHECK(is_row(&f, 3, "main", 0, 10) && f.functions.rows.items[3].total.samples == 4);
+	end(&f);
+}
+
+static void the_way_with_most_of_its_time_is_that_of_all_stacks_through_the_same_functions(void)
+{
+	struct fixture f;
+	uint32_t hot, kernel, inner;
+
+	begin(&f);
+	/* Each call is at another address. */
+	hot = native(&f, native(&f, 0, f.app, "main"), f.app, "hot");
+	sample(&f, native(&f, hot, f.app, "work"), 2);
+	sample(&f,
+		native(&f, native(&f, native(&f, 0, f.app, "main"), f.app, "hot"), f.app, "work"),
+		2);
+	sample(&f, native(&f, native(&f, 0, f.app, "other"), f.app, "work"), 3);
+	/* What the kernel calls in itself does not matter. */
+	kernel = on(&f, hot,
+		(struct profile_location){
+			.kind = FRAME_KERNEL, .address = 1, .name = string(&f, "syscall")});
+	inner = on(&f, kernel,
+		(struct profile_location){
+			.kind = FRAME_KERNEL, .address = 2, .name = string(&f, "read")});
+	sample(&f, inner, 1);
+	sum(&f, false);
+	CHECK(is_row(&f, 0, "work", 7, 7) && f.functions.rows.items[0].stack == hot &&
+		f.functions.rows.items[0].stack_ns == 4 * MS);
+	CHECK(is_row(&f, 1, "read", 1, 1) && f.functions.rows.items[1].stack == hot &&
+		f.functions.rows.items[1].stack_ns == 1 * MS);
 	end(&f);
 }
 
@@ -375,6 +408,7 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/p.xpu", folder);
 	RUN(the_innermost_function_has_the_time_itself_and_its_callers_in_total);
+	RUN(the_way_with_most_of_its_time_is_that_of_all_stacks_through_the_same_functions);
 	RUN(a_function_that_calls_itself_counts_once_for_each_sample);
 	RUN(inlined_functions_are_functions_when_asked_for);
 	RUN(what_runs_python_is_no_function_and_what_it_does_for_the_program_is);

@@ -333,6 +333,8 @@ static const char golden[] =
 	"CPU time by function\n"
 	"      self   of CPU     total   of CPU  function\n"
 	"     10 ms     50 %     10 ms     50 %  cuLaunchKernel [libcuda.so.1]\n"
+	"                             100 % from main > train > cudaLaunchKernel > "
+	"cudart_inside\n"
 	"     10 ms     50 %     10 ms     50 %  helper [app]\n"
 	"      0 ns      0 %     10 ms     50 %  [incomplete stack]\n"
 	"      0 ns      0 %     10 ms     50 %  cudaLaunchKernel [app]\n"
@@ -456,9 +458,12 @@ static void json_holds_the_same_sums(void)
 		 "known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
 		("\"functions\":[{\"name\":\"cuLaunchKernel\",\"module\":\"/lib/"
 		 "libcuda.so.1\",\"self_ns\":10000000,"
-		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1},"),
+		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1,\"path\":[\"main\","
+		 "\"train(float*, "
+		 "int)\",\"cudaLaunchKernel\",\"cudart_inside\"],\"path_ns\":10000000},"),
 		"{\"name\":\"[incomplete "
-		"stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1}",
+		"stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1,"
+		"\"path\":[],\"path_ns\":0}",
 		"\"processes_without\":0",
 		"\"threads_without\":0",
 		"\"gpu_dropped\":1234",

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "view/names/launch_path.h"
 
 #define NO_STACK "[no stack]" /* as in flame graphs */
 
@@ -34,7 +35,9 @@ struct reading {
 	const struct location_texts *texts;
 	bool inlines;
 	struct map named, nameless, python; /* see map_for: -> function */
-	uint32_t *of_location;		    /* by location: its function; 0: not looked up yet */
+	struct map paths; /* function << 32 | path of its caller: the function's own time there */
+	uint32_t *first;  /* see launch_path_merge */
+	uint32_t *of_location;	      /* by location: its function; 0: not looked up yet */
 	struct vec(uint32_t) entered; /* by function - 1: how many nodes of it the walk is in */
 	struct node *nodes;	      /* by stack node; 0 is the parent of roots */
 	uint32_t node_count;
@@ -249,6 +252,34 @@ static int sum_nodes(struct reading *d)
 	return error;
 }
 
+/* The caller, or the first stack through the same functions; 0: only the kernel is there. */
+static uint32_t path_of(const struct reading *d, uint32_t caller)
+{
+	while (caller) {
+		const struct profile_stack_node *n = profile_stack_node(d->reader, caller);
+		const struct profile_location *l = profile_location(d->reader, n->location);
+
+		if (!l || l->kind != FRAME_KERNEL)
+			break;
+		caller = d->nodes[caller].parent;
+	}
+	return d->first[caller];
+}
+
+/* Own time of a function, on the way to it. */
+static int add_own(
+	struct reading *d, uint32_t function, uint32_t caller, const struct stack_sum *sum)
+{
+	uint64_t key = (uint64_t)function << 32 | path_of(d, caller);
+	uint64_t *known = map_get(&d->paths, key);
+
+	add(&d->result->rows.items[function - 1].self, sum);
+	if (!known)
+		return map_put(&d->paths, key, sum->ns);
+	*known += sum->ns;
+	return 0;
+}
+
 /* The time of a stack in functions of the interpreter that have no name; whether it is its own. */
 static int add_row(struct reading *d, uint32_t stack, uint32_t row, bool is_innermost)
 {
@@ -262,9 +293,8 @@ static int add_row(struct reading *d, uint32_t stack, uint32_t row, bool is_inne
 		return error;
 	f = &d->result->rows.items[function - 1];
 	add(&f->total, &d->stacks->items[stack]);
-	if (is_innermost)
-		add(&f->self, &d->stacks->items[stack]);
-	return 0;
+	return is_innermost ? add_own(d, function, d->nodes[row].parent, &d->stacks->items[stack])
+			    : 0;
 }
 
 /* The time of a stack is that of its innermost function itself. */
@@ -281,10 +311,11 @@ static int add_self(struct reading *d, uint32_t stack)
 	if (error || id == row)
 		return error;
 	error = find_frame(d, id, &frame);
-	if (!error && frame.count)
-		add(&d->result->rows.items[frame.functions[frame.count - 1] - 1].self,
-			&d->stacks->items[stack]);
-	return error;
+	if (error || !frame.count)
+		return error;
+	/* What a function is inlined into has the same node. */
+	return add_own(d, frame.functions[frame.count - 1],
+		frame.count > 1 ? id : d->nodes[id].parent, &d->stacks->items[stack]);
 }
 
 static int add_selves(struct reading *d)
@@ -373,6 +404,25 @@ static int add_without_stack(struct reading *d)
 	return error;
 }
 
+/* The way with most time of each function; of equal ones the first stack. */
+static void put_paths(struct reading *d)
+{
+	for (size_t i = 0; d->paths.slots && i <= d->paths.mask; i++) {
+		const struct map_slot *slot = &d->paths.slots[i];
+		uint32_t stack = (uint32_t)slot->key;
+		struct function_sum *f;
+
+		if (!slot->used || !stack)
+			continue;
+		f = &d->result->rows.items[(slot->key >> 32) - 1];
+		if (f->stack && (slot->value < f->stack_ns ||
+					(slot->value == f->stack_ns && stack > f->stack)))
+			continue;
+		f->stack = stack;
+		f->stack_ns = slot->value;
+	}
+}
+
 static int read_kinds(struct reading *d)
 {
 	struct profile_counts counts = profile_counts(d->reader);
@@ -383,9 +433,13 @@ static int read_kinds(struct reading *d)
 	d->nodes = calloc(d->node_count, sizeof(*d->nodes));
 	if (error || !d->of_location || !d->nodes)
 		return -ENOMEM;
+	error = launch_path_merge(d->internals, &d->first);
 	for (d->kind = 0; !error && d->kind < INTERNALS_KINDS; d->kind++)
 		error = sum_kind(d);
-	return error ?: add_without_stack(d);
+	error = error ?: add_without_stack(d);
+	if (!error)
+		put_paths(d);
+	return error;
 }
 
 static int by_self_time(const void *left, const void *right)
@@ -418,6 +472,8 @@ int function_sums_read(struct function_sums *f, const struct stack_sums *stacks,
 	map_release(&d.named);
 	map_release(&d.nameless);
 	map_release(&d.python);
+	map_release(&d.paths);
+	free(d.first);
 	vec_release(&d.entered);
 	free(d.of_location);
 	free(d.nodes);
