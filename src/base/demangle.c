@@ -26,8 +26,12 @@
 
 /* Readable names take some thousands at most. */
 #define STEPS_MAX 65536
-/* Longer ones are refused by the demangler, too, which reads them by recursion. */
-#define NAME_MAX_BYTES 1024
+/* The demangler reads names by recursion, and refuses those of more than 1 KiB unless it is asked
+ * not to; PyTorch and Eigen have longer ones. Of 8 KiB the worst take 1.7 MiB of the stack. */
+#define NAME_MAX_BYTES 8192
+/* It also puts an array there, of 16 bytes for each pair of a list of template arguments and a
+ * reference to a template parameter, some of them counted twice: 2 MiB at most. */
+#define PAIRS_MAX 32768
 
 /* The parts of a name, in one block of memory. */
 struct parts {
@@ -97,8 +101,6 @@ static bool has_few_steps(const char *name, int options)
 	void *block = NULL;
 	bool few;
 
-	if (length > NAME_MAX_BYTES)
-		return false;
 	whole = cplus_demangle_v3_components(name, options, &block);
 	if (!whole)
 		return false;
@@ -110,26 +112,41 @@ static bool has_few_steps(const char *name, int options)
 	return few;
 }
 
+/* Whether that array is small. Each list begins with 'I', each such reference with 'R' or 'O' and
+ * the parameter or a substitution for it; letters of identifiers make it more. */
+static bool has_few_pairs(const char *name)
+{
+	size_t lists = 0, references = 0;
+
+	for (; *name; name++) {
+		lists += *name == 'I';
+		references += (*name == 'R' || *name == 'O') && (name[1] == 'T' || name[1] == 'S');
+	}
+	return lists * references <= PAIRS_MAX;
+}
+
 /* C++ names may have something before them ("_GLOBAL__sub_I__Z3foov"). */
 static bool is_read_soon(const char *name, int options)
 {
 	const char *mangled = strstr(name, "_Z");
 
+	if (strlen(name) > NAME_MAX_BYTES || !has_few_pairs(name))
+		return false;
 	return !mangled || (!strstr(mangled, "Dp") && !strstr(mangled, "sp")) ||
 	       has_few_steps(mangled, options);
 }
 
 static bool append_part(const char *name, struct demangling *d)
 {
-	const int options = DMGL_PARAMS | DMGL_ANSI;
+	const int options = DMGL_PARAMS | DMGL_ANSI, unlimited = options | DMGL_NO_RECURSE_LIMIT;
 
 	if (setjmp(d->too_long))
 		return false;
 	if (rust_demangle_callback(name, options, append_piece, d))
 		return true;
 	d->b->size = d->start; /* it may have begun and failed */
-	return is_read_soon(name, options) &&
-	       cplus_demangle_v3_callback(name, options, append_piece, d);
+	return is_read_soon(name, unlimited) &&
+	       cplus_demangle_v3_callback(name, unlimited, append_piece, d);
 }
 
 static bool append_readable(const char *name, struct demangling *d)

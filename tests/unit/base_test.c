@@ -603,6 +603,43 @@ static void a_name_that_would_be_searched_for_packs_for_years_is_left_mangled(vo
 	buf_release(&b);
 }
 
+static void put_times(
+	struct buf *b, const char *begin, const char *part, size_t times, const char *end)
+{
+	buf_reset(b);
+	buf_puts(b, begin);
+	for (size_t i = 0; i < times; i++)
+		buf_puts(b, part);
+	buf_puts(b, end);
+}
+
+static void long_names_are_demangled_and_those_that_take_much_stack_are_not(void)
+{
+	static const char *const parts[] = {"P", "1a", "1aI", "F", "pl", "Dp", "sp", "T_", "cv",
+		"Z1fvE", "1aIRT_Ei", "I", "RT_"};
+	struct buf name = BUF_INIT, expected = BUF_INIT;
+
+	put_times(&name, "_ZN3c1012function_refIFvPPcEE8callbackIPN2at6tensorI", "St4pairIilE", 200,
+		"EEEEvv");
+	put_times(&expected, "void c10::function_ref<void (char**)>::callback<at::tensor<",
+		"std::pair<int, long>, ", 199, "std::pair<int, long> >*>()");
+	CHECK(name.size > 2000);
+	check_demangled(buf_text(&name), buf_text(&expected));
+	/* Each as long as is read, on a stack of 8 MiB. */
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		put_times(&name, "_Z1fI", parts[i], 8180 / strlen(parts[i]), "Ev");
+		buf_reset(&expected);
+		demangle(buf_text(&name), &expected);
+		CHECK(expected.size > 0);
+	}
+	/* 640 lists and 1,600 references: 16 MiB. */
+	put_times(&expected, "", "RT_", 1600, "");
+	put_times(&name, "_Z1fIiEv", "1aIiE", 640, buf_text(&expected));
+	check_demangled(buf_text(&name), buf_text(&name));
+	buf_release(&name);
+	buf_release(&expected);
+}
+
 static void an_interner_adds_many_as_it_adds_one_by_one(void)
 {
 	struct interner *one, *many;
@@ -673,6 +710,7 @@ int main(void)
 	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
 	RUN(a_name_that_would_be_read_as_gigabytes_is_left_mangled);
 	RUN(a_name_that_would_be_searched_for_packs_for_years_is_left_mangled);
+	RUN(long_names_are_demangled_and_those_that_take_much_stack_are_not);
 	RUN(an_interner_adds_many_as_it_adds_one_by_one);
 	RUN(a_search_finds_the_first_from_which_on_it_holds);
 	return tap_end();
