@@ -236,9 +236,12 @@ int export_svg(const char *path, const struct export_options *options, struct ou
 {
 	struct svg s = {
 		.output = o, .node_max = options->svg_node_max, .inverted = options->inverted};
+	struct view_options viewed = options->view;
 	struct view_result view;
-	int error = view_read(path, &options->view, &view);
+	int error;
 
+	viewed.brief_waits = true;
+	error = view_read(path, &viewed, &view);
 	if (error)
 		return error;
 	if (!s.node_max)

@@ -37,6 +37,8 @@ has "$out" "apportioned 3.7 %" "how much of that is a sample's share"
 has "$out" "without stack 3.7 %" "and how much has no stack"
 lacks "$(grep "<title>" .out)" "CPU" "and calls nothing of it CPU time"
 has "$out" 'class="wait s' "reasons have a colour of their own"
+has "$out" "<title>do_syscall_64" "where a thread waits in the kernel is one frame"
+lacks "$out" "futex_wait" "and what that calls is none"
 lacks "$out" "--by process" "a few threads need no advice"
 for view in off-cpu wall; do
 	run xpuprof flame --view $view -o - many.xpu

@@ -237,12 +237,13 @@ static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gath
 /* Where it went to sleep, and why. */
 static int add_wait(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
 {
+	uint32_t stack = stacks_cut_scheduler(&n->stacks, key->stack);
 	char reason[64];
 	int error = add_task(n, node, key);
 
 	if (!error && key->stack)
-		error = stacks_add(
-			&n->stacks, *node, stacks_cut_scheduler(&n->stacks, key->stack), node);
+		error = n->options->brief_waits ? stacks_add_brief(&n->stacks, *node, stack, node)
+						: stacks_add(&n->stacks, *node, stack, node);
 	else if (!error)
 		error = add_note(n, node, "waits without a stack");
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));

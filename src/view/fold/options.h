@@ -38,6 +38,7 @@ struct view_options {
 	bool api_frames;	 /* keep the frames inside the GPU vendor's libraries */
 	bool inlines;		 /* show inlined functions as frames, where the profile has them */
 	bool native_python;	 /* keep the frames inside Python's interpreter */
+	bool brief_waits;	 /* one frame of the kernel in which a thread waits */
 	bool lines;		 /* distinguish the lines of a function */
 	enum view_weight weight; /* other than time: for views that show stalls */
 	/* of these only samples of cycles in which the scheduler issued nothing */

@@ -304,3 +304,27 @@ uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack)
 	}
 	return kept;
 }
+
+/* As the kernel calls them on x86 and elsewhere: "__x64_sys_futex", "__arm64_sys_futex". */
+static bool is_system_call(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l = location_of(s, stack);
+	const char *name = profile_string(s->reader, l ? l->name : 0, NULL);
+
+	return name[0] == '_' && name[1] == '_' && strstr(name, "_sys_") && !strstr(name, "_do_");
+}
+
+int stacks_add_brief(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node)
+{
+	uint32_t user = skip_kernel(s, stack), call = 0, node = base;
+	int error = stacks_add(s, base, user, &node);
+
+	for (uint32_t at = stack; at != user; at = parent_of(s, at))
+		if (!call || !is_system_call(s, call))
+			call = at;
+	if (!error && call)
+		error = add_node(s, call, &node);
+	if (!error)
+		*ret_node = node;
+	return error;
+}

@@ -68,3 +68,7 @@ uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_
  * stack has: the scheduler (schedule_timeout, schedule, __schedule, ...) and what it was recorded
  * by. */
 uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack);
+
+/* The node of a stack above `base` with one frame at most for the kernel's at its leaf end: the
+ * system call, else the first (a page fault). */
+int stacks_add_brief(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node);
