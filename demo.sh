@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what is missing (Debian, with apt), builds, records the demo program of demo/, prints the report and
-# draws demo.svg and demo-stalls.svg. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
+# draws demo.svg and demo-stalls.svg, and writes demo-matmul.html. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
 # says so.
 set -e
 cd "$(dirname "$0")"
@@ -43,4 +43,8 @@ say "why its kernels wait: build/xpuprof report --stalls --top 2 demo.xpu"
 build/xpuprof report --stalls --top 2 demo.xpu
 say "picture: build/xpuprof flame --view stall -o demo-stalls.svg demo.xpu"
 build/xpuprof flame --view stall -o demo-stalls.svg demo.xpu
-echo "The flame graphs are $PWD/demo.svg and demo-stalls.svg: open them in a browser."
+# Code of the simulated GPU was compiled elsewhere: its sources are here.
+sources=${gpu:+--source-map=/tmp/pcsampling-sources=$PWD/tests/data/pcsampling}
+say "where one of them waits: build/xpuprof annotate ${sources:+$sources }-o demo-matmul.html matmul_tiled demo.xpu"
+build/xpuprof annotate $sources -o demo-matmul.html matmul_tiled demo.xpu
+echo "The flame graphs are $PWD/demo.svg and demo-stalls.svg, a kernel's source is demo-matmul.html: open them in a browser."

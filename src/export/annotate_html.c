@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
+#include "view/fold/command_title.h"
 #include "view/stalls/annotation_text.h"
 #include "view/names/kernel_name.h"
 
@@ -442,13 +443,15 @@ static void put_time(struct page *p)
 static void put_recording(struct page *p)
 {
 	const char *command = profile_meta(p->r, META_COMMAND);
+	struct buf title = BUF_INIT;
 
 	put(p, "<p class=\"recording\">");
 	if (command) {
 		put(p, "<code title=\"");
 		put_text(p, command);
 		put(p, "\">");
-		put_text(p, command);
+		command_title(command, &title);
+		put_buf(p, &title);
 		put(p, "</code>");
 	}
 	put_time(p);

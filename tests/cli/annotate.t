@@ -132,7 +132,7 @@ is "$status:$out$err" "0:" "a page is written"
 page=$(cat page.html)
 has "$page" "<title>void matmul&lt;16&gt;(float const*, float const*, float*, int)</title>" "of the kernel"
 has "$page" '<code>        float value = from[at]; /* &lt;long&gt; &amp; &quot;far&quot; */</code>' "with the source, escaped"
-has "$page" '<code title="./app --size 4096">./app --size 4096</code><span>recorded 2100-01-01 00:00 UTC</span>' \
+has "$page" '<code title="./app --size 4096">app --size 4096</code><span>recorded 2100-01-01 00:00 UTC</span>' \
 	"what was recorded and when"
 has "$page" 'in load_tile, inlined at :15' "how lines were inlined"
 has "$page" '<code>LDG.E R2, [R4.64]</code>' "instructions"

@@ -34,4 +34,7 @@ print(len(kernels) > 0, len(late))')" "True 0" "--queue-times tells when kernels
 reported=$(xpuprof report --json d.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["gpu_ns"])')
 is "$(xpuprof export --to folded --unit ns --view gpu d.xpu | awk '{ n += $NF } END { printf "%d", n }')" "$reported" \
 	"GPU time is the same to the nanosecond in the report and in the stacks"
+XPUPROF_SIM_STALLS=$here/../data/pcsampling xpuprof record -q --stalls -o s.xpu -- "$build/demo/train" --steps 4 >/dev/null
+run xpuprof annotate --source-map=/tmp/pcsampling-sources="$here/../data/pcsampling" matmul_tiled s.xpu
+has "$out" "return fmaf(left[at], right[at], sum);" "the sources of its kernels are found where demo.sh has them"
 done_testing
