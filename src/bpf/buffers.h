@@ -14,6 +14,29 @@
 
 #include "bpf/stack.h"
 
+#define SAMPLE_RING_BYTES (4 << 20)
+#define LAUNCH_RING_BYTES (8 << 20)
+#define WAIT_RING_BYTES	  (8 << 20)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SAMPLE_RING_BYTES);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, LAUNCH_RING_BYTES);
+} launches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, WAIT_RING_BYTES);
+} waits SEC(".maps");
+
+/* A turn adds one native frame at least, or PYTHON_STEPS. */
+#define TURNS	  64
+#define TURNS_MAX (WALK_FOLLOWED_MAX + WALK_PYTHON_STEPS_MAX / PYTHON_STEPS)
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -47,31 +70,141 @@ struct {
 	__type(value, struct python_buffer);
 } cpu_pythons SEC(".maps");
 
-/* One step each, verified once; see walker.h. Where there is task storage functions may take
- * pointers. */
-
-__noinline int step_native(struct stack_buffer *b)
+/* Sends what was found so far of a deep stack: false when there is no room, which ends the walk. */
+static __always_inline bool send_part(
+	struct stack_buffer *b, struct python_buffer *p, uint32_t buffer)
 {
-	return b && native_steps(b);
+	uint64_t bytes = finish_part(b, p) * sizeof(uint64_t);
+	struct record *r = &b->record;
+
+	if (buffer == SAMPLE_BUFFER)
+		b->part_lost = bpf_ringbuf_output(&samples, &r->sample, sizeof(r->sample) + bytes,
+				       BPF_RB_NO_WAKEUP) != 0;
+	else if (buffer == WAIT_BUFFER)
+		b->part_lost = bpf_ringbuf_output(&waits, &r->wait, sizeof(r->wait) + bytes,
+				       BPF_RB_NO_WAKEUP) != 0;
+	else
+		b->part_lost = bpf_ringbuf_output(&launches, &r->launch, sizeof(r->launch) + bytes,
+				       BPF_RB_NO_WAKEUP) != 0;
+	part_is_sent(b, p);
+	return !b->part_lost;
 }
 
-__noinline int step_python(struct python_buffer *p)
+/*
+ * The turns of the walks, and many turns: functions that the verifier looks into once each
+ * (walker.h). Where there is task storage functions may take pointers. Which rings there are
+ * depends on what is recorded, so a function that names one is for one kind of record.
+ */
+
+__noinline int thread_native_turn(struct stack_buffer *b)
 {
-	return p && python_step(p);
+	return b ? take_native_turn(b) : TURN_END;
 }
 
-__noinline int step_cpu_native(uint32_t buffer)
+__noinline int thread_python_turn(struct stack_buffer *b, struct python_buffer *p)
+{
+	return b && p ? take_python_turn(b, p) : TURN_END;
+}
+
+__noinline int thread_part(struct stack_buffer *b, struct python_buffer *p)
+{
+	return b && send_part(b, p, CPU_BUFFERS);
+}
+
+__noinline int cpu_native_turn(uint32_t buffer)
 {
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
-	return b && native_steps(b);
+	return b ? take_native_turn(b) : TURN_END;
 }
 
-__noinline int step_cpu_python(uint32_t buffer)
+__noinline int cpu_python_turn(uint32_t buffer)
 {
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
 
-	return p && python_step(p);
+	return b && p ? take_python_turn(b, p) : TURN_END;
+}
+
+static __always_inline bool send_cpu_part(uint32_t buffer)
+{
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct python_buffer *p = NULL;
+
+	if (b && b->has_python)
+		p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
+	return b && send_part(b, p, buffer);
+}
+
+__noinline int sample_part(void)
+{
+	return send_cpu_part(SAMPLE_BUFFER);
+}
+
+__noinline int launch_part(void)
+{
+	return send_cpu_part(LAUNCH_BUFFER);
+}
+
+__noinline int wait_part(void)
+{
+	return send_cpu_part(WAIT_BUFFER);
+}
+
+/* 0: the walk is done. */
+#define TAKE_TURNS(b, native, python, part)                                                        \
+	({                                                                                         \
+		int go_on_ = (b) != NULL;                                                          \
+                                                                                                   \
+		for (int i_ = 0; i_ < TURNS && go_on_; i_++) {                                     \
+			go_on_ = (b)->python_turn ? (python) : (native);                           \
+			if (go_on_ == TURN_PART)                                                   \
+				go_on_ = (part);                                                   \
+		}                                                                                  \
+		go_on_;                                                                            \
+	})
+
+__noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
+{
+	return TAKE_TURNS(b, thread_native_turn(b), thread_python_turn(b, p), thread_part(b, p));
+}
+
+#define TAKE_CPU_TURNS(buffer, part)                                                               \
+	({                                                                                         \
+		uint32_t buffer_ = (buffer);                                                       \
+		struct stack_buffer *b_ = bpf_map_lookup_elem(&cpu_buffers, &buffer_);             \
+                                                                                                   \
+		TAKE_TURNS(b_, cpu_native_turn(buffer), cpu_python_turn(buffer), part);            \
+	})
+
+__noinline int sample_turns(void)
+{
+	return TAKE_CPU_TURNS(SAMPLE_BUFFER, sample_part());
+}
+
+__noinline int launch_turns(void)
+{
+	return TAKE_CPU_TURNS(LAUNCH_BUFFER, launch_part());
+}
+
+__noinline int wait_turns(void)
+{
+	return TAKE_CPU_TURNS(WAIT_BUFFER, wait_part());
+}
+
+static __always_inline bool take_turns(
+	struct stack_buffer *b, struct python_buffer *p, uint32_t buffer)
+{
+	switch (buffer) {
+	case SAMPLE_BUFFER:
+		return sample_turns();
+	case LAUNCH_BUFFER:
+		return launch_turns();
+	case WAIT_BUFFER:
+		return wait_turns();
+	default:
+		return thread_turns(b, p);
+	}
 }
 
 static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
@@ -82,30 +215,18 @@ static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
 	return bpf_map_lookup_elem(&cpu_pythons, &buffer);
 }
 
-/* Walks Python's frames; NULL when the process is not known to run Python. */
-static __always_inline struct python_buffer *walk_python_frames(
-	uint32_t pid, uint64_t sp, uint32_t buffer)
-{
-	const struct walk_python *interpreter = bpf_map_lookup_elem(&pythons, &pid);
-	struct python_buffer *p = interpreter ? find_python_buffer(buffer) : NULL;
-
-	if (p && python_begin(p, pid, sp, interpreter))
-		for (int i = 0; i < WALK_PYTHON_STEPS_MAX; i++)
-			if (!(buffer == CPU_BUFFERS ? step_python(p) : step_cpu_python(buffer)))
-				break;
-	return p;
-}
-
 /* Walks the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is,
- * or CPU_BUFFERS. Returns what walk_python_frames returns. */
+ * or CPU_BUFFERS. Returns the Python side; NULL when the process is not known to run Python. */
 static __always_inline struct python_buffer *walk_user_stack(
 	struct stack_buffer *b, uint32_t buffer)
 {
-	struct python_buffer *p = walk_python_frames(b->pid, b->walker.walk.sp, buffer);
+	const struct walk_python *interpreter = bpf_map_lookup_elem(&pythons, &b->pid);
+	struct python_buffer *p = interpreter ? find_python_buffer(buffer) : NULL;
+	bool runs_python = p && python_begin(p, b->pid, b->walker.walk.sp, interpreter);
 
-	native_begin(b, p);
-	for (int i = 0; i < WALK_FRAMES_MAX; i++)
-		if (!(buffer == CPU_BUFFERS ? step_native(b) : step_cpu_native(buffer)))
+	walk_begin(b, runs_python ? p : NULL);
+	for (int i = 0; i < TURNS_MAX / TURNS; i++)
+		if (!take_turns(b, runs_python ? p : NULL, buffer))
 			break;
 	walker_finish(&b->walker);
 	return p;

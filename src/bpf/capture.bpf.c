@@ -26,19 +26,6 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define SAMPLE_RING_BYTES (4 << 20)
-#define LAUNCH_RING_BYTES (8 << 20)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SAMPLE_RING_BYTES);
-} samples SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, LAUNCH_RING_BYTES);
-} launches SEC(".maps");
-
 /* ------------------------------------------------------------------ launches */
 
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
@@ -61,13 +48,17 @@ static __always_inline void send_launch(
 		p = walk_user_stack(b, buffer);
 	else
 		no_stack(b, WALK_FAULT);
-	size = sizeof(*e) + finish_stack(b, p, &e->stack, 0) * sizeof(uint64_t);
+	if (b->part_lost) {
+		count(&lost.launches);
+		return;
+	}
+	size = sizeof(*e) + finish_stack(b, p, 0) * sizeof(uint64_t);
 	if (wakes_for_code(p, e->time_ns))
 		flags = BPF_RB_FORCE_WAKEUP;
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
 	if (wants_raw(b, &launches, LAUNCH_RING_BYTES, e->time_ns) &&
-		send_raw(b, &launches, e, size, offsetof(struct bpf_launch_event, stack), flags))
+		send_raw(b, p, &launches, e, size, flags))
 		return;
 	if (bpf_ringbuf_output(&launches, e, size, flags))
 		count(&lost.launches);
@@ -190,12 +181,16 @@ static __always_inline void send_sample(
 	struct stack_buffer *b, const struct python_buffer *p, uint64_t kernel_depth)
 {
 	struct bpf_sample_event *e = &b->record.sample;
-	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
+	uint64_t size = sizeof(*e) + finish_stack(b, p, kernel_depth) * sizeof(uint64_t);
 	uint64_t flags =
 		wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
 
+	if (b->part_lost) {
+		count(&lost.samples);
+		return;
+	}
 	if (wants_raw(b, &samples, SAMPLE_RING_BYTES, e->time_ns) &&
-		send_raw(b, &samples, e, size, offsetof(struct bpf_sample_event, stack), flags))
+		send_raw(b, p, &samples, e, size, flags))
 		return;
 	if (bpf_ringbuf_output(&samples, e, size, flags))
 		count(&lost.samples);

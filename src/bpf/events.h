@@ -23,6 +23,11 @@
  *	                         mapped that the recorder had not published yet, so that it can walk
  *	                         later. A multiple of 8.
  *
+ * A stack that is deeper than a buffer is sent in parts: records of that kind, of the same thread
+ * and time, in order of `part`, each with `more` set, and then the record itself. A part has the
+ * next native words, Python frames and entries, or only some of these; no kernel words and nothing
+ * raw.
+ *
  * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range
  * of `mappings`, an array that is shared with the recorder. A published range is never changed: a
  * change is a new range, and the old one is reused only seconds later. Fork copies the entry, exec
@@ -48,9 +53,12 @@ struct bpf_stack {
 	uint16_t walk_end;	    /* enum walk_end */
 	uint16_t python_incomplete; /* Python's chain was not followed to its end */
 	uint32_t space;		    /* bpf_space.generation that it was walked by; 0: none */
-	uint32_t reserved;
+	uint16_t part;		    /* how many parts came before */
+	uint8_t more;		    /* it is one itself */
+	uint8_t python_void; /* the Python frames of those before, and their entries, are none */
 };
 
+#define BPF_PART_FRAMES	   256 /* native ones of a record at most */
 #define BPF_REGISTERS	   16
 #define BPF_RAW_PAGE_BYTES 4096
 

@@ -5,13 +5,16 @@
  *
  *	record	[ head | native | kernel | Python ]		as events.h says
  *		[ head | native | kernel | Python | entries | registers | stack ]
+ *	part	[ head | native | Python | entries ]
  *
- * The same is done while code is mapped that the recorder has not published yet: the walk may have
- * used the rules of code that was there before.
+ * Of a stack that is deeper than there is room for, the two walks take turns: Python's goes on
+ * until its room is full, the native one until it has met the loops of these frames, or its own
+ * room is full. Then what both have found is sent as a part.
  *
- * The second kind is rare and large: it is made in the ring, in a reservation of the largest size,
- * and only as long as half of the ring is free, so that it displaces no other records. Code that
- * stays unknown stops being sent.
+ * Raw material is sent, too, while code is mapped that the recorder has not published yet: the walk
+ * may have used the rules of code that was there before. It is rare and large: it is made in the
+ * ring, in a reservation of the largest size, and only as long as half of the ring is free, so that
+ * it displaces no other records. Code that stays unknown stops being sent.
  *
  * Code objects that were not seen lately are worth waking the reader for: their names are read from
  * the program's memory, and may be gone soon.
@@ -22,9 +25,11 @@
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
-#define RECORD_WORDS (WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
-#define MORE_WORDS   (RECORD_WORDS - WALK_FRAMES_MAX)
+#define RECORD_WORDS (BPF_PART_FRAMES + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_ROOM)
+#define MORE_WORDS   (RECORD_WORDS - BPF_PART_FRAMES)
 #define PLAIN_STEPS  8 /* between two that need the whole walker */
+#define NATIVE_STEPS (PLAIN_STEPS + 1)
+#define PYTHON_STEPS 4 /* in a turn */
 #define RAW_BYTES    32768
 #define RAW_PAGES    16 /* that are looked at, for so many bytes */
 #define RAW_MAX                                                                                    \
@@ -51,13 +56,13 @@ struct record {
 			struct bpf_wait_begin_event wait;
 		};
 	};
-	uint64_t words[WALK_FRAMES_MAX];
+	uint64_t words[BPF_PART_FRAMES];
 };
 
 struct raw_record {
 	struct record record;
 	uint64_t more[MORE_WORDS];
-	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
+	uint64_t entries[WALK_PYTHON_ENTRIES_ROOM];
 	struct bpf_raw_stack start;
 	uint8_t stack[RAW_BYTES];
 };
@@ -87,7 +92,15 @@ struct stack_buffer {
 	uint32_t hits;
 	uint32_t next_entry;
 	uint32_t entry_count;
-	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
+	uint64_t entries[WALK_PYTHON_ENTRIES_ROOM];
+	uint32_t sent; /* native frames, in parts */
+	uint16_t part; /* how many parts were sent */
+	uint8_t part_lost;
+	uint8_t has_python;  /* the thread has a Python side */
+	uint8_t python_turn; /* whose turn it is */
+	uint8_t python_open; /* Python's chain has not been followed to its end */
+	uint8_t native_ended;
+	uint8_t reserved[5];
 	struct record record;
 	struct walker walker; /* behind the record */
 };
@@ -95,9 +108,12 @@ struct stack_buffer {
 _Static_assert(sizeof(struct stack_buffer) <= 7680, "task storage has to hold it");
 _Static_assert(__builtin_offsetof(struct stack_buffer, walker.window) ==
 		       __builtin_offsetof(struct stack_buffer, record.words) +
-			       WALK_FRAMES_MAX * sizeof(uint64_t),
+			       BPF_PART_FRAMES * sizeof(uint64_t),
 	"the window is where the words go on");
-_Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t), "the words end in the window");
+_Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t) &&
+		       WINDOW_BYTES >=
+			       (2 * WALK_PYTHON_ROOM + WALK_PYTHON_ENTRIES_ROOM) * sizeof(uint64_t),
+	"the words end in the window");
 
 /* How often raw material was sent, and since when. */
 struct raw_count {
@@ -195,7 +211,7 @@ static __always_inline bool python_step(struct python_buffer *p)
 	bool on = walk_python_step(s, &p->interpreter);
 
 	asm volatile("" : "+r"(depth));
-	if (s->depth > depth && depth < WALK_PYTHON_FRAMES_MAX)
+	if (s->depth > depth && depth < WALK_PYTHON_ROOM)
 		note_code(p, s->frames[depth].code);
 	return on;
 }
@@ -215,7 +231,7 @@ static __always_inline bool python_begin(
 	return false;
 }
 
-/* ------------------------------------------------------------------ native frames */
+/* ------------------------------------------------------------------ both walks */
 
 static __always_inline void next_entry(struct stack_buffer *b)
 {
@@ -223,7 +239,13 @@ static __always_inline void next_entry(struct stack_buffer *b)
 
 	asm volatile("" : "+r"(i));
 	b->walker.walk.entry =
-		i < WALK_PYTHON_ENTRIES_MAX && i < b->entry_count ? b->entries[i] : 0;
+		i < WALK_PYTHON_ENTRIES_ROOM && i < b->entry_count ? b->entries[i] : 0;
+}
+
+/* The native walk cannot go on until Python's has: it may meet the loop of frames to come. */
+static __always_inline bool lacks_entry(const struct stack_buffer *b)
+{
+	return b->python_open && !b->walker.walk.entry;
 }
 
 /* Adds native frames, at least one: false when there is no further one. */
@@ -236,8 +258,11 @@ static __always_inline bool native_steps(struct stack_buffer *b)
 	for (int i = 0; i < PLAIN_STEPS; i++) {
 		if (k->walk.loops[0].end || !plain_step(k, b->record.words, &frame))
 			break;
-		if (frame & WALK_FRAME_PYTHON)
-			next_entry(b);
+		if (!(frame & WALK_FRAME_PYTHON))
+			continue;
+		next_entry(b);
+		if (lacks_entry(b))
+			return true;
 	}
 	on = walker_step(k, b->record.words, &frame);
 	if (frame & WALK_FRAME_PYTHON)
@@ -245,72 +270,195 @@ static __always_inline bool native_steps(struct stack_buffer *b)
 	return on;
 }
 
-/* To be called with the walker's registers set and Python's frames walked. */
-static __always_inline void native_begin(struct stack_buffer *b, const struct python_buffer *p)
+static __always_inline bool native_is_full(const struct stack_buffer *b)
+{
+	return b->walker.depth > BPF_PART_FRAMES - NATIVE_STEPS;
+}
+
+static __always_inline bool python_is_full(const struct python_buffer *p)
+{
+	return p->stack.depth >= WALK_PYTHON_ROOM ||
+	       p->stack.entry_count >= WALK_PYTHON_ENTRIES_ROOM;
+}
+
+/* Adds Python frames: false when there is no further one, or no room. */
+static __always_inline bool python_steps(struct python_buffer *p)
+{
+	for (int i = 0; i < PYTHON_STEPS; i++)
+		if (python_is_full(p) || !python_step(p))
+			return false;
+	return true;
+}
+
+/* Now the native walk meets the loops of these frames. */
+static __always_inline void take_entries(struct stack_buffer *b, const struct python_buffer *p)
+{
+	uint64_t entries = p->stack.entry_count;
+
+	asm volatile("" : "+r"(entries));
+	if (entries > WALK_PYTHON_ENTRIES_ROOM)
+		entries = WALK_PYTHON_ENTRIES_ROOM;
+	if (entries)
+		bpf_probe_read_kernel(b->entries, entries * sizeof(*b->entries), p->stack.entries);
+	b->entry_count = entries;
+	b->next_entry = 0;
+	next_entry(b);
+	if (p->stack.sent + p->stack.depth && p->interpreter.layout == WALK_PYTHON_OBJECTS)
+		__builtin_memcpy(
+			b->walker.walk.loops, p->interpreter.loops, sizeof(p->interpreter.loops));
+}
+
+enum turn {
+	TURN_END,   /* the walk is done */
+	TURN_AGAIN, /* it goes on */
+	TURN_PART,  /* so it does when what was found has been sent */
+};
+
+static __always_inline enum turn take_python_turn(struct stack_buffer *b, struct python_buffer *p)
+{
+	if (python_steps(p))
+		return TURN_AGAIN;
+	b->python_open = python_is_full(p);
+	take_entries(b, p);
+	if (b->python_open && (b->native_ended || !b->walker.walk.entry))
+		return TURN_PART;
+	b->python_turn = 0;
+	return b->native_ended ? TURN_END : TURN_AGAIN;
+}
+
+static __always_inline enum turn take_native_turn(struct stack_buffer *b)
+{
+	b->python_turn = lacks_entry(b);
+	if (b->python_turn)
+		return TURN_PART;
+	if (b->sent + b->walker.depth <= WALK_FOLLOWED_MAX - NATIVE_STEPS) {
+		if (native_is_full(b))
+			return TURN_PART;
+		if (native_steps(b))
+			return TURN_AGAIN;
+	}
+	b->native_ended = 1;
+	b->python_turn = b->python_open;
+	return b->python_open ? TURN_PART : TURN_END;
+}
+
+/* To be called with the walker's registers set. p: NULL when there are no Python frames. */
+static __always_inline void walk_begin(struct stack_buffer *b, const struct python_buffer *p)
 {
 	const struct walk *w = &b->walker.walk;
 	struct bpf_raw_stack *start = &b->walker.start;
-	uint64_t entries = p ? p->stack.entry_count : 0;
 
 	start->pc = w->pc;
 	start->sp = w->sp;
 	start->fp = w->fp;
 	start->lr = w->lr;
 	start->exact = w->exact;
-	asm volatile("" : "+r"(entries));
-	if (entries > WALK_PYTHON_ENTRIES_MAX)
-		entries = WALK_PYTHON_ENTRIES_MAX;
-	if (entries)
-		bpf_probe_read_kernel(b->entries, entries * sizeof(*b->entries), p->stack.entries);
-	b->entry_count = entries;
-	b->next_entry = 0;
-	next_entry(b);
-	if (p && p->stack.depth && p->interpreter.layout == WALK_PYTHON_OBJECTS)
-		__builtin_memcpy(
-			b->walker.walk.loops, p->interpreter.loops, sizeof(p->interpreter.loops));
-	else
-		__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
+	b->entry_count = b->sent = 0;
+	b->part = 0;
+	b->part_lost = b->native_ended = 0;
+	b->has_python = b->python_turn = b->python_open = p != NULL;
+	b->walker.walk.entry = 0;
+	__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
 }
 
 /* There is no stack, for this reason. */
 static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 {
 	b->walker.start.pc = 0;
-	b->entry_count = 0;
 	b->walker.depth = 0;
 	b->walker.generation = 0;
 	b->walker.outdated = 0;
 	b->walker.walk.end = end;
+	b->part = 0;
+	b->part_lost = 0;
 }
 
 /* ------------------------------------------------------------------ records */
 
-/* Puts Python's frames behind the words that are there, fills in the head and returns how many
- * words there are. */
-static __always_inline uint64_t finish_stack(struct stack_buffer *b, const struct python_buffer *p,
-	struct bpf_stack *head, uint64_t kernel_depth)
+/* The description of the stack is what all heads end with. */
+static __always_inline struct bpf_stack *stack_of(struct stack_buffer *b)
 {
-	uint64_t native_depth = walker_depth(&b->walker), words = native_depth + kernel_depth;
-	uint64_t python_depth = p ? p->stack.depth : 0;
+	return &b->record.sample.stack;
+}
 
+/* Puts words, `most` at most, behind those that are there, and returns how many there are then. */
+static __always_inline uint64_t put_words(struct stack_buffer *b, uint64_t words, const void *from,
+	uint64_t count, const uint64_t most)
+{
 	asm volatile("" : "+r"(words));
-	if (words > WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX)
+	if (words > RECORD_WORDS - most)
 		return 0;
-	asm volatile("" : "+r"(python_depth));
-	if (python_depth > WALK_PYTHON_FRAMES_MAX)
-		python_depth = WALK_PYTHON_FRAMES_MAX;
-	if (python_depth)
+	asm volatile("" : "+r"(count));
+	if (count > most)
+		count = most;
+	if (count)
 		bpf_probe_read_kernel(
 			(uint8_t *)b + __builtin_offsetof(struct stack_buffer, record.words) +
 				words * sizeof(uint64_t),
-			python_depth * sizeof(*p->stack.frames), p->stack.frames);
-	*head = (struct bpf_stack){.user_depth = native_depth,
+			count * sizeof(uint64_t), from);
+	return words + count;
+}
+
+/* Puts Python's frames behind the words that are there, fills in the description and returns how
+ * many words there are. */
+static __always_inline uint64_t finish_stack(
+	struct stack_buffer *b, const struct python_buffer *p, uint64_t kernel_depth)
+{
+	uint64_t native_depth = walker_depth(&b->walker);
+	uint64_t python_depth = p ? p->stack.depth : 0;
+
+	*stack_of(b) = (struct bpf_stack){.user_depth = native_depth,
 		.kernel_depth = kernel_depth,
 		.python_depth = python_depth,
 		.walk_end = b->walker.walk.end,
 		.python_incomplete = p && !p->stack.complete,
-		.space = b->walker.generation};
-	return words + 2 * python_depth;
+		.space = b->walker.generation,
+		.part = b->part,
+		.python_void = p && p->stack.void_sent};
+	return put_words(b, native_depth + kernel_depth, p ? p->stack.frames : NULL,
+		2 * python_depth, 2 * WALK_PYTHON_ROOM);
+}
+
+/* Makes a part of what there is, but for a frame whose group has not ended, and returns how many
+ * words it has. */
+static __always_inline uint64_t finish_part(struct stack_buffer *b, const struct python_buffer *p)
+{
+	uint64_t native_depth = walker_depth(&b->walker), words = native_depth;
+	uint64_t python_depth = p ? p->stack.depth - (p->stack.open != 0) : 0;
+	uint64_t entries = p ? p->stack.entry_count : 0;
+
+	*stack_of(b) = (struct bpf_stack){.user_depth = native_depth,
+		.python_depth = python_depth,
+		.entry_count = entries,
+		.space = b->walker.generation,
+		.part = b->part,
+		.more = 1,
+		.python_void = p && p->stack.void_sent};
+	if (!p)
+		return words;
+	words = put_words(b, words, p->stack.frames, 2 * python_depth, 2 * WALK_PYTHON_ROOM);
+	return put_words(b, words, p->stack.entries, entries, WALK_PYTHON_ENTRIES_ROOM);
+}
+
+/* After it was sent: all that was in it makes room. */
+static __always_inline void part_is_sent(struct stack_buffer *b, struct python_buffer *p)
+{
+	uint64_t last;
+
+	b->sent += b->walker.depth;
+	b->walker.depth = 0;
+	b->part++;
+	close_window(&b->walker); /* the words were put there */
+	if (!p)
+		return;
+	last = p->stack.depth - 1;
+	p->stack.void_sent = 0;
+	p->stack.entry_count = 0;
+	p->stack.sent += p->stack.depth - (p->stack.open != 0);
+	asm volatile("" : "+r"(last));
+	if (p->stack.open && last < WALK_PYTHON_ROOM)
+		p->stack.frames[0] = p->stack.frames[last];
+	p->stack.depth = p->stack.open != 0;
 }
 
 /* Whether to wake the reader for code objects that are new. */
@@ -393,24 +541,26 @@ static __always_inline uint64_t add_stack(
 
 /*
  * Sends a record of `size` bytes, which begins at `head`, with raw material behind it: false when
- * the ring has no room. `stack` says where in it the description of the stack is.
+ * the ring has no room.
  */
-static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const void *head,
-	uint64_t size, uint64_t stack, uint64_t flags)
+static __always_inline bool send_raw(struct stack_buffer *b, const struct python_buffer *p,
+	void *ring, const void *head, uint64_t size, uint64_t flags)
 {
 	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
 	struct bpf_raw_stack *start = &b->walker.start;
-	uint64_t entries = b->entry_count, begin;
+	uint64_t entries = p ? p->stack.entry_count : 0, begin;
 	struct bpf_stack *s;
 
 	if (!r)
 		return false;
 	asm volatile("" : "+r"(entries));
-	if (entries > WALK_PYTHON_ENTRIES_MAX)
-		entries = WALK_PYTHON_ENTRIES_MAX;
-	s = (struct bpf_stack *)((uint8_t *)r + stack);
+	if (entries > WALK_PYTHON_ENTRIES_ROOM)
+		entries = WALK_PYTHON_ENTRIES_ROOM;
+	s = (struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)head));
 	bpf_probe_read_kernel(r, size, head);
-	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->entries);
+	if (entries)
+		bpf_probe_read_kernel(
+			(uint8_t *)r + size, entries * sizeof(uint64_t), p->stack.entries);
 	begin = size + entries * sizeof(uint64_t);
 	s->entry_count = entries;
 	s->raw_size = (add_stack(r, begin + sizeof(*start), start) - begin) & ~7u;

@@ -12,13 +12,7 @@
 #include "bpf/tracking.h"
 #include "bpf/waits.h"
 
-#define WAIT_RING_BYTES (8 << 20)
-#define DRM_MAJOR	226 /* include/drm/drm_drv.h */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, WAIT_RING_BYTES);
-} waits SEC(".maps");
+#define DRM_MAJOR 226 /* include/drm/drm_drv.h */
 
 /*
  * By a hash of the thread: how many threads are followed, and for how many of them a wake-up is of
@@ -428,11 +422,13 @@ static __always_inline bool send_wait_begin(
 	long bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
 		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
 	uint64_t kernel_depth = bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0;
-	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
+	uint64_t size = sizeof(*e) + finish_stack(b, p, kernel_depth) * sizeof(uint64_t);
 	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 
+	if (b->part_lost)
+		return false;
 	if (wants_raw(b, &waits, WAIT_RING_BYTES, e->time_ns) &&
-		send_raw(b, &waits, e, size, offsetof(struct bpf_wait_begin_event, stack), flags))
+		send_raw(b, p, &waits, e, size, flags))
 		return true;
 	return !is_too_early(b, e->time_ns) && !bpf_ringbuf_output(&waits, e, size, flags);
 }
@@ -449,6 +445,11 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 	if (!b)
 		return false;
 	b->pid = t->pid;
+	b->record.wait = (struct bpf_wait_begin_event){.time_ns = now_ns,
+		.kind = BPF_WAIT_BEGIN,
+		.pid = t->pid,
+		.tid = t->tid,
+		.site = site};
 	p = walk_waiting_stack(b, in_exec(task) ? NULL : entry);
 	if (t->reason == BPF_REASON_DEVICE)
 		t->reason =
@@ -456,12 +457,7 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 						      arch_call_argument(b->walker.start.registers))
 				? BPF_REASON_GPU
 				: BPF_REASON_OTHER;
-	b->record.wait = (struct bpf_wait_begin_event){.time_ns = now_ns,
-		.kind = BPF_WAIT_BEGIN,
-		.reason = t->reason,
-		.pid = t->pid,
-		.tid = t->tid,
-		.site = site};
+	b->record.wait.reason = t->reason;
 	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
 	return send_wait_begin(ctx, b, p);
 }

@@ -42,7 +42,7 @@ struct walker {
 	struct walk walk;
 	uint32_t first_mapping;
 	uint32_t generation; /* of the mappings; 0: there are none */
-	uint32_t depth;	     /* frames so far */
+	uint32_t depth;	     /* frames so far, but those that were sent */
 	uint32_t word;	     /* see walk_home_words */
 	uint32_t outdated;   /* the mappings may not be those of now */
 	uint32_t reserved;
@@ -339,7 +339,7 @@ static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint
 
 	*ret_frame = frame;
 	asm volatile("" : "+r"(depth));
-	if (depth >= WALK_FRAMES_MAX)
+	if (depth >= BPF_PART_FRAMES)
 		return false;
 	frames[depth] = frame;
 	k->depth = depth + 1;
@@ -372,7 +372,7 @@ static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint6
 			return false;
 	}
 	asm volatile("" : "+r"(depth));
-	if (depth >= WALK_FRAMES_MAX)
+	if (depth >= BPF_PART_FRAMES)
 		return false;
 	*ret_frame = walk_frame(w);
 	if (w->entry - sp < cfa - sp) {
@@ -425,5 +425,5 @@ static __always_inline uint64_t walker_depth(const struct walker *k)
 	uint64_t depth = k->depth;
 
 	asm volatile("" : "+r"(depth));
-	return depth > WALK_FRAMES_MAX ? WALK_FRAMES_MAX : depth;
+	return depth > BPF_PART_FRAMES ? BPF_PART_FRAMES : depth;
 }

@@ -287,6 +287,9 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 				   (struct python_namer){.context = c,
 					   .want = capture_want_python,
 					   .line = capture_name_python});
+	c->parts = error ? NULL : stack_parts_new();
+	if (!error && !c->parts)
+		error = error_memory("stacks");
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
 	if (!error)
@@ -361,6 +364,7 @@ void capture_close(struct capture *c)
 	pending_release(&c->pending);
 	waits_free(c->waits);
 	stacks_free(c->stacks);
+	stack_parts_free(c->parts);
 	spaces_free(c->spaces);
 	python_names_free(c->names);
 	processes_free(c->processes);

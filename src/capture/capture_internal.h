@@ -17,6 +17,7 @@
 #include "capture/programs.h"
 #include "capture/python_names.h"
 #include "capture/spaces.h"
+#include "capture/stack_parts.h"
 #include "capture/stacks.h"
 #include "capture/waits.h"
 #include "unwind/tables.h"
@@ -51,6 +52,7 @@ struct capture {
 	struct processes *processes;
 	struct python_names *names;
 	struct python_names_totals names_totals; /* what of these is in the profile */
+	struct stack_parts *parts;
 	struct stacks *stacks;
 	struct unwind_tables *tables;
 	struct spaces *spaces;

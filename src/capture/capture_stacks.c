@@ -114,11 +114,12 @@ static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
 
 /* ------------------------------------------------------------------ into the profile */
 
-static int count_python(struct capture *c, const struct stack_result *result)
+static int count_lacks(struct capture *c, const struct stack_result *result)
 {
 	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
 
-	return error ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+	error = error ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+	return error ?: profile_count_loss(c->w, LOSS_STACKS_CUT, result->cut);
 }
 
 /* The process that a stack is of, NULL when it has no user side. */
@@ -162,7 +163,7 @@ static int intern_now(struct capture *c, uint32_t pid, struct process *process,
 	 * drain. */
 	if (process && process->space->replaced != process->replaced_sent)
 		error = capture_send_code_change(c, process, c->drained_ns);
-	error = error ?: count_python(c, &result);
+	error = error ?: count_lacks(c, &result);
 	if (error)
 		return error;
 	*ret_stack = result.stack;
@@ -259,9 +260,10 @@ static int cut_later(struct capture *c, const struct walked_stack *stack, struct
 			(raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
 		const struct mapping *m = address_space_find(process->space, address);
 
-		if (m ? m->since_ns <= stack->time_ns &&
-					(!stack->unloaded || stays(c, m, stack->pid))
-		      : c->programs != NULL)
+		if (walk_is_cut(raw->user[i]) ||
+			(m ? m->since_ns <= stack->time_ns &&
+						(!stack->unloaded || stays(c, m, stack->pid))
+			   : c->programs != NULL))
 			continue;
 		raw->user_depth = i;
 		raw->walk_end = m ? WALK_STALE : WALK_NO_MAPPING;
@@ -421,7 +423,7 @@ struct late {
 static int write_resolved(
 	struct capture *c, struct pending_sample *s, const struct stack_result *result)
 {
-	int error = count_python(c, result);
+	int error = count_lacks(c, result);
 
 	if (error)
 		return error;

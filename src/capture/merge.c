@@ -15,6 +15,14 @@ static void add_group(
 	}
 }
 
+/* Those of native frames that are left out. */
+static void skip_groups(
+	uint32_t groups, const struct walk_python_frame *python, uint32_t depth, uint32_t *next)
+{
+	while (*next < depth && groups)
+		groups -= (python[(*next)++].at & WALK_PYTHON_LAST) != 0;
+}
+
 /* Puts all that is left of Python's frames before item `position`. */
 static void insert_rest(struct merged *m, uint32_t position, uint32_t next, uint32_t depth)
 {
@@ -32,7 +40,7 @@ static uint32_t count_surplus(const uint64_t *native, uint32_t first, uint32_t l
 	uint32_t loops = 0, groups = 0;
 
 	for (uint32_t i = first; i < last; i++)
-		loops += (native[i] & WALK_FRAME_PYTHON) != 0;
+		loops += walk_groups(native[i]);
 	for (uint32_t i = 0; i < depth; i++)
 		groups += (python[i].at & WALK_PYTHON_LAST) != 0;
 	return loops > groups ? loops - groups : 0;
@@ -51,6 +59,11 @@ void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool wh
 	for (uint32_t i = first; i < last; i++) {
 		bool loop = native[i] & WALK_FRAME_PYTHON;
 
+		if (walk_is_cut(native[i])) {
+			skip_groups(walk_groups(native[i]), python, python_depth, &next);
+			ret->items[ret->count++] = i;
+			continue;
+		}
 		if (loop && without)
 			without--;
 		else if (loop)

@@ -7,6 +7,8 @@
  * frame is left are callers of all other frames. They come behind the outermost native frame when
  * the native walk ended early; else behind the outermost evaluation loop, and `unplaced` is set.
  *
+ * Frames that are left out in the middle of the native side take the groups of their loops along.
+ *
  * Where both sides are whole and there are more loops than groups (before 3.11, where a loop is
  * identified by its code), the innermost loops have not put their frames into Python's chain yet,
  * or have removed them: a thread was interrupted at the beginning or the end of a call. They have

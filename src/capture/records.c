@@ -2,7 +2,10 @@
 /* Decodes records of the kernel's rings. Every field is checked before it is used. */
 #include "capture/capture_internal.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "base/error.h"
 
 /* The size of the parts of a stack, in bytes; SIZE_MAX: the record makes no sense. */
 static size_t stack_size(const struct bpf_stack *s)
@@ -11,7 +14,8 @@ static size_t stack_size(const struct bpf_stack *s)
 
 	if (s->user_depth > WALK_FRAMES_MAX || s->kernel_depth > BPF_KERNEL_DEPTH_MAX ||
 		s->python_depth > WALK_PYTHON_FRAMES_MAX ||
-		s->entry_count > WALK_PYTHON_ENTRIES_MAX || s->walk_end >= WALK_ENDS)
+		s->entry_count > WALK_PYTHON_ENTRIES_MAX || s->walk_end >= WALK_ENDS ||
+		(s->more && (s->kernel_depth || s->raw_size)))
 		return SIZE_MAX;
 	if (s->raw_size && (s->raw_size < sizeof(struct bpf_raw_stack) || s->raw_size % 8))
 		return SIZE_MAX;
@@ -46,6 +50,19 @@ static bool find_stack(
 	return true;
 }
 
+/* Puts the stack together that this may be the last record of. 1: it is whole; 0: it is not yet, or
+ * never will be, which is counted; or -errno. */
+static int join_parts(struct capture *c, enum parts_ring ring, uint32_t tid,
+	const struct bpf_stack *s, enum profile_loss loss, struct raw_stack *raw)
+{
+	int error = s->more ? stack_parts_add(c->parts, ring, tid, s, raw)
+			    : stack_parts_join(c->parts, ring, tid, s, raw);
+
+	if (error == -EPROTO)
+		return profile_count_loss(c->w, loss, !s->more);
+	return error ? error_memory("stacks") : !s->more;
+}
+
 /* Until its exec the program's process runs the recorder's own code. Records and changes come in
  * the order of time. */
 static bool is_ignored(const struct capture *c, uint32_t pid)
@@ -59,12 +76,15 @@ int records_handle_sample(struct capture *c, const void *record, size_t size)
 	struct profile_sample sample;
 	char comm[BPF_COMM_SIZE + 1] = {0};
 	struct raw_stack raw;
-	int error;
+	int whole, error;
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_SAMPLES_INVALID, 1);
 	if (is_ignored(c, e->pid))
 		return 0;
+	whole = join_parts(c, PARTS_SAMPLES, e->tid, &e->stack, LOSS_SAMPLES_INVALID, &raw);
+	if (whole <= 0)
+		return whole;
 	sample = (struct profile_sample){
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	memcpy(comm, e->comm, sizeof(e->comm));
@@ -83,12 +103,15 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 	const struct bpf_launch_event *e = record;
 	struct gpu_launch launch;
 	struct raw_stack raw;
-	int error;
+	int whole, error;
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_STACKS_INVALID, 1);
 	if (!is_plausible(e))
-		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, !e->stack.more);
+	whole = join_parts(c, PARTS_LAUNCHES, e->tid, &e->stack, LOSS_STACKS_INVALID, &raw);
+	if (whole <= 0)
+		return whole;
 	launch = (struct gpu_launch){.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
@@ -107,7 +130,7 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 static bool find_wait_stack(
 	const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
 {
-	return size >= sizeof(*e) && e->reason && e->reason < WAIT_REASONS &&
+	return size >= sizeof(*e) && (e->reason || e->stack.more) && e->reason < WAIT_REASONS &&
 	       find_stack(&e->stack, e + 1, size - sizeof(*e), ret);
 }
 
@@ -116,12 +139,15 @@ static int handle_wait_begin(struct capture *c, const struct bpf_wait_begin_even
 	struct wait_begin begin;
 	struct raw_stack raw;
 	char comm[BPF_COMM_SIZE + 1] = {0};
-	int error;
+	int whole, error;
 
 	if (!find_wait_stack(e, size, &raw))
 		return profile_count_loss(c->w, LOSS_WAITS_INVALID, 1);
 	if (is_ignored(c, e->pid))
 		return 0;
+	whole = join_parts(c, PARTS_WAITS, e->tid, &e->stack, LOSS_WAITS_INVALID, &raw);
+	if (whole <= 0)
+		return whole;
 	memcpy(comm, e->comm, sizeof(e->comm));
 	begin = (struct wait_begin){.start_ns = e->time_ns,
 		.reason = (enum profile_wait_reason)e->reason,

@@ -21,8 +21,9 @@
 #include "elf/kernel_id.h"
 
 /* Sets of a few, so that two stacks that often alternate do not evict each other. */
-#define CACHE_SETS 4096
-#define CACHE_WAYS 4
+#define CACHE_SETS  4096
+#define CACHE_WAYS  4
+#define CACHE_BYTES ((size_t)64 << 20) /* deep ones leave room for fewer */
 
 #define PYTHON_WORDS (sizeof(struct walk_python_frame) / sizeof(uint64_t))
 
@@ -40,6 +41,12 @@ struct cached_stack {
 	uint64_t words[]; /* kernel, user, Python */
 };
 
+static size_t cached_size(uint32_t kernel_depth, uint32_t user_depth, uint32_t python_depth)
+{
+	return sizeof(struct cached_stack) + (kernel_depth + user_depth) * sizeof(uint64_t) +
+	       python_depth * sizeof(struct walk_python_frame);
+}
+
 struct cache_slot {
 	uint64_t hash;
 	struct cached_stack *stack;
@@ -53,9 +60,12 @@ struct stacks {
 	struct roots *roots;
 	uint32_t kernel_module;
 	uint32_t unknown_location;
+	uint32_t cut_location;
 	uint32_t unknown_python;
 	uint32_t incomplete_stacks[LOSS_KINDS]; /* the node of the note alone; 0: not made yet */
 	struct cache_slot cache[CACHE_SETS][CACHE_WAYS]; /* latest first */
+	size_t cache_bytes;
+	uint32_t cache_hand; /* the set from which stacks are dropped next to make room */
 };
 
 /* One stack while it is resolved. */
@@ -105,7 +115,8 @@ static int add_fixed_entries(struct stacks *s)
 
 	kernel.build_id_size = (uint8_t)id_size;
 	error = error ?: profile_add_module(s->w, &kernel, &s->kernel_module);
-	return error ?: add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
+	error = error ?: add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
+	return error ?: add_text(s->w, FRAME_NOTE, "[frames left out]", &s->cut_location);
 }
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
@@ -211,14 +222,40 @@ static const struct cached_stack *recall(struct stacks *s, uint64_t hash,
 	return NULL;
 }
 
-/* Replaces the stack of the same hash (which no longer holds), or the least recently used one. */
-static void replace(struct cache_slot *set, uint64_t hash, struct cached_stack *stack)
+static void drop(struct stacks *s, struct cache_slot *slot)
 {
+	const struct cached_stack *c = slot->stack;
+
+	if (!c)
+		return;
+	s->cache_bytes -= cached_size(c->kernel_depth, c->user_depth, c->python_depth);
+	free(slot->stack);
+	*slot = (struct cache_slot){0};
+}
+
+/* The least recently used one of each set, in turn. */
+static void make_room(struct stacks *s, size_t size)
+{
+	while (s->cache_bytes && s->cache_bytes + size > CACHE_BYTES) {
+		struct cache_slot *set = s->cache[s->cache_hand++ % CACHE_SETS];
+		size_t way = CACHE_WAYS;
+
+		while (way && !set[way - 1].stack)
+			way--;
+		if (way)
+			drop(s, &set[way - 1]);
+	}
+}
+
+/* Replaces the stack of the same hash (which no longer holds), or the least recently used one. */
+static void replace(struct stacks *s, uint64_t hash, struct cached_stack *stack)
+{
+	struct cache_slot *set = s->cache[hash & (CACHE_SETS - 1)];
 	size_t way = 0;
 
 	while (way < CACHE_WAYS - 1 && set[way].hash != hash)
 		way++;
-	free(set[way].stack);
+	drop(s, &set[way]);
 	set[way] = (struct cache_slot){.hash = hash, .stack = stack};
 	move_to_front(set, way);
 }
@@ -234,12 +271,14 @@ static void copy_words(uint64_t **to, const void *words, size_t count)
 static void remember(struct stacks *s, uint64_t hash, const struct stack_origin *origin,
 	const struct raw_stack *raw, const struct resolution *r, const struct stack_result *result)
 {
-	size_t words = raw->kernel_depth + raw->user_depth + raw->python_depth * PYTHON_WORDS;
-	struct cached_stack *c = malloc(sizeof(*c) + words * sizeof(uint64_t));
+	size_t size = cached_size(raw->kernel_depth, raw->user_depth, raw->python_depth);
+	struct cached_stack *c = malloc(size);
 	uint64_t *at;
 
 	if (!c)
 		return;
+	make_room(s, size);
+	s->cache_bytes += size;
 	*c = (struct cached_stack){.generation = generation_of(origin),
 		.changes = origin->space ? origin->space->changes : 0,
 		.has_unknown = r->has_unknown,
@@ -254,7 +293,7 @@ static void remember(struct stacks *s, uint64_t hash, const struct stack_origin 
 	copy_words(&at, raw->kernel, raw->kernel_depth);
 	copy_words(&at, raw->user, raw->user_depth);
 	copy_words(&at, raw->python, raw->python_depth * PYTHON_WORDS);
-	replace(s->cache[hash & (CACHE_SETS - 1)], hash, c);
+	replace(s, hash, c);
 }
 
 /* ------------------------------------------------------------------ Python's frames */
@@ -372,6 +411,9 @@ static void find_mappings(
 {
 	r->has_unknown = false;
 	for (uint32_t i = 0; i < raw->user_depth; i++) {
+		r->mappings[i] = NULL;
+		if (walk_is_cut(raw->user[i]))
+			continue;
 		r->mappings[i] = address_space_find(space, address_of(raw, i));
 		r->has_unknown |= !r->mappings[i];
 	}
@@ -465,7 +507,7 @@ static int push_user_frame(struct stacks *s, const struct raw_stack *raw,
 {
 	const struct mapping *m = r->mappings[i];
 	struct profile_location location = {.kind = FRAME_USER};
-	uint32_t id = s->unknown_location;
+	uint32_t id = walk_is_cut(raw->user[i]) ? s->cut_location : s->unknown_location;
 	int error = 0;
 
 	if (m) {
@@ -568,6 +610,7 @@ static int make_stack(struct stacks *s, struct stack_origin *origin, const struc
 	ret->incomplete = r->incomplete;
 	ret->python_incomplete = raw->python_incomplete;
 	ret->python_unplaced = r->merged.unplaced;
+	ret->cut = raw->user_depth > WALK_CUT_AT && walk_is_cut(raw->user[WALK_CUT_AT]);
 	return push_frames(s, raw, r, &ret->stack);
 }
 

@@ -13,7 +13,8 @@
  * end that lies in no mapping is where the walk went astray, and is cut off; one elsewhere becomes
  * the note "[unknown]". Frames are cut off as well that were found by mappings which had been
  * replaced when the stack was sampled. Frames of the measurement itself at the leaf end of a launch
- * (our library, the tracer) are left out. Python's frames are merged in as merge.h describes.
+ * (our library, the tracer) are left out. In the place of the middle of a stack that is too deep
+ * stands the note "[frames left out]". Python's frames are merged in as merge.h describes.
  */
 #pragma once
 
@@ -65,6 +66,7 @@ struct stack_result {
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;
 	bool python_unplaced;
+	bool cut; /* it was too deep: its middle is left out */
 };
 
 /* Names Python frames. */

@@ -34,6 +34,7 @@
 #include "inject/space.h"
 
 #define WALK_INLINE static inline
+#include "walk/cut.h"
 #include "walk/python_walk.h"
 #include "walk/walk.h"
 
@@ -484,12 +485,17 @@ static bool may_be_simple(const struct home *h)
 
 static void walk_native_frames(struct home *h)
 {
-	uint32_t depth = 0;
+	uint32_t depth = 0, cut = 0;
 	bool go_on = true;
 
 	next_loop(h);
 	h->walk.end = WALK_DEPTH;
-	while (go_on && depth < WALK_FRAMES_MAX) {
+	while (go_on && depth + cut < WALK_FOLLOWED_MAX) {
+		if (depth == WALK_FRAMES_MAX) {
+			depth = walk_cut(h->out->words);
+			cut += WALK_CUT_FRAMES;
+			h->out->repeatable = false;
+		}
 		if (may_be_simple(h))
 			depth = simple_steps(h, depth);
 		if (depth < WALK_FRAMES_MAX)

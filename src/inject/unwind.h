@@ -16,7 +16,7 @@
 
 #include "walk/python.h"
 
-#define UNWOUND_BASES 128
+#define UNWOUND_BASES WALK_FRAMES_MAX
 
 struct unwound {
 	uintptr_t frame;		       /* where the walk began */
@@ -27,14 +27,14 @@ struct unwound {
 	uint32_t base_count;
 	bool repeatable;    /* the words noted below are all that the native walk read */
 	bool python_walked; /* `python` has its frames; before, it stands at the innermost one */
-	struct walk_python_stack python;
-	/* The native frames, and behind them the Python ones in two words each. */
-	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];
-	/* Where the address of each native frame was, counted in words from `frame`. */
-	uint16_t slots[WALK_FRAMES_MAX];
 	/* Frame pointers that frames were found by: where they were, and what, less `frame`. */
 	uint16_t base_slots[UNWOUND_BASES];
 	uint64_t bases[UNWOUND_BASES];
+	/* Where the address of each native frame was, counted in words from `frame`. */
+	uint16_t slots[WALK_FRAMES_MAX];
+	/* The native frames, and behind them the Python ones in two words each. */
+	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];
+	struct walk_python_stack python;
 };
 
 static inline uint32_t unwound_words(const struct unwound *u)

@@ -160,6 +160,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_MODULES_CUT] = LESSER_ONE("modules_cut",
 		"mappings of code shown as one file, " FILES_LEFT_OUT,
 		"mapping of code whose file is shown as " FILES_LEFT_OUT),
+	[LOSS_STACKS_CUT] = LESSER_ONE("stacks_cut",
+		"stacks of more than 2,048 frames, of which the middle is left out",
+		"stack of more than 2,048 frames, of which the middle is left out"),
 };
 // clang-format on
 

@@ -589,6 +589,7 @@ enum profile_loss {
 	LOSS_THREADS_CUT,
 	LOSS_TASK_NAMES_CUT, /* names and command lines of processes, names of threads */
 	LOSS_MODULES_CUT,    /* mappings of files beyond those that are kept */
+	LOSS_STACKS_CUT,     /* stacks that were too deep, without their middle */
 	LOSS_KINDS
 };
 

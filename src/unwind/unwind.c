@@ -8,6 +8,7 @@
 
 #define WALK_INLINE static inline
 #define WALK_HOME_REGISTERS
+#include "walk/cut.h"
 #include "walk/walk.h"
 
 struct home {
@@ -85,12 +86,14 @@ uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum wa
 		.start = start,
 	};
 	struct walk *w = &home.walk;
-	uint32_t depth = 0, entry = 0;
+	uint32_t depth = 0, followed = 0, entry = 0;
 	bool more = true;
 
 	memcpy(w->loops, start->loops, sizeof(w->loops));
 	w->end = WALK_DEPTH;
-	while (more && depth < WALK_FRAMES_MAX) {
+	while (more && followed++ < WALK_FOLLOWED_MAX) {
+		if (depth == WALK_FRAMES_MAX)
+			depth = walk_cut(frames);
 		if (!w->entry && entry < start->entry_count)
 			w->entry = start->entries[entry++];
 		more = walk_step(w, &frames[depth++]);

@@ -15,13 +15,36 @@
 
 #include "walk/table.h"
 
-#define WALK_FRAMES_MAX 256 /* of the native ones */
+#define WALK_FRAMES_MAX	  2048 /* of the native ones */
+#define WALK_FOLLOWED_MAX 8192 /* of deeper stacks the middle is left out */
 
 /* The frame runs Python code: the next group of Python frames belongs here, on its leaf side. */
 #define WALK_FRAME_PYTHON (1ull << 63)
 /* The address is that of an instruction which was interrupted; otherwise it is a return address. */
 #define WALK_FRAME_EXACT   (1ull << 62)
 #define WALK_FRAME_ADDRESS ((1ull << 62) - 1)
+
+/*
+ * Instead of the frames that are left out in the middle of a stack deeper than WALK_FRAMES_MAX, one
+ * word stands: with WALK_FRAME_PYTHON, and no address, as programs have no code so low, but the
+ * number of Python groups that belong to what is left out.
+ */
+#define WALK_CUT_AT	    (WALK_FRAMES_MAX / 2) /* words before it */
+#define WALK_CUT_GROUPS_MAX 0xffffu
+
+static inline bool walk_is_cut(uint64_t word)
+{
+	return (word & (WALK_FRAME_PYTHON | WALK_FRAME_EXACT)) == WALK_FRAME_PYTHON &&
+	       (word & WALK_FRAME_ADDRESS) <= WALK_CUT_GROUPS_MAX;
+}
+
+/* How many groups of Python frames belong to a word. */
+static inline uint32_t walk_groups(uint64_t word)
+{
+	if (walk_is_cut(word))
+		return (uint32_t)(word & WALK_CUT_GROUPS_MAX);
+	return word & WALK_FRAME_PYTHON ? 1 : 0;
+}
 
 /* How a walk ended. These values are sent to the recorder; new ones come at the end. */
 enum walk_end {
@@ -35,7 +58,7 @@ enum walk_end {
 	WALK_UNSUPPORTED, /* it has, of a kind that we do not follow */
 	WALK_FAULT,	  /* a slot of the stack could not be read */
 	WALK_ASTRAY,	  /* the caller's frame would lie below its callee's */
-	WALK_DEPTH,	  /* WALK_FRAMES_MAX frames and no end */
+	WALK_DEPTH,	  /* WALK_FOLLOWED_MAX frames and no end */
 	/* registers that it needs could not be read, or are just being exchanged */
 	WALK_UNKNOWN,
 	WALK_STALE, /* walked by mappings that had changed meanwhile */
@@ -59,6 +82,6 @@ struct walk_python_frame {
 	uint64_t at;
 };
 
-#define WALK_PYTHON_FRAMES_MAX 128
+#define WALK_PYTHON_FRAMES_MAX 2048
 #define WALK_PYTHON_LAST       (1ull << 63)
 #define WALK_PYTHON_ADDRESS    ((1ull << 48) - 1)

@@ -20,9 +20,19 @@
 #include "base/bare/hash_step.h"
 #include "walk/frame.h"
 
-#define WALK_PYTHON_ENTRIES_MAX 64
+#define WALK_PYTHON_ENTRIES_MAX WALK_PYTHON_FRAMES_MAX
 #define WALK_PYTHON_DTV		8 /* from the thread pointer (x86-64): its dtv, 16 bytes a module */
 #define WALK_PYTHON_WORDS	16 /* room for the block that is read of a frame; a power of 2 */
+
+/* How many frames and entries a home has room for at once. The kernel's has little, and sends those
+ * of deep stacks in parts (bpf/events.h). */
+#ifdef __bpf__
+#define WALK_PYTHON_ROOM	 128
+#define WALK_PYTHON_ENTRIES_ROOM 64
+#else
+#define WALK_PYTHON_ROOM	 WALK_PYTHON_FRAMES_MAX
+#define WALK_PYTHON_ENTRIES_ROOM WALK_PYTHON_ENTRIES_MAX
+#endif
 
 enum walk_python_layout {
 	WALK_PYTHON_NONE = 0,
@@ -86,17 +96,19 @@ static inline uint64_t walk_python_check(const uint64_t words[4])
 struct walk_python_stack {
 	uint32_t depth;
 	uint32_t entry_count;
-	uint32_t complete; /* the chain was followed to its end */
-	struct walk_python_frame frames[WALK_PYTHON_FRAMES_MAX];
-	uint64_t entries[WALK_PYTHON_ENTRIES_MAX]; /* of each group's loop on the stack, innermost
-						      first */
-
-	uint32_t open;	 /* the latest frame's group has not ended */
-	uint64_t frame;	 /* the next one */
-	uint64_t mark;	 /* one that has been; to come upon it again is to go round in circles */
-	uint64_t cframe; /* the _PyCFrame of the group (3.11) */
-	uint64_t outer;	 /* in the innermost group, the _PyCFrame around it (3.11, 3.12); else 0 */
+	uint32_t complete;  /* the chain was followed to its end */
+	uint32_t sent;	    /* frames before these, which the home has moved elsewhere */
+	uint32_t void_sent; /* those that were moved are none */
+	uint32_t open;	    /* the latest frame's group has not ended */
+	uint64_t frame;	    /* the next one */
+	uint64_t mark;	    /* one that has been; to come upon it again is to go round in circles */
+	uint64_t cframe;    /* the _PyCFrame of the group (3.11) */
+	uint64_t outer; /* in the innermost group, the _PyCFrame around it (3.11, 3.12); else 0 */
 	uint64_t outer_frame;		   /* and its frame */
 	uint64_t words[WALK_PYTHON_WORDS]; /* of the frame, from frame_first on */
 	uint64_t check[4];		   /* of its code object */
+
+	struct walk_python_frame frames[WALK_PYTHON_ROOM];
+	/* of each group's loop on the stack, innermost first */
+	uint64_t entries[WALK_PYTHON_ENTRIES_ROOM];
 };

@@ -9,6 +9,9 @@
  * is in struct walk_python_stack, and each step makes two reads: the frame in one block, and what
  * distinguishes its code object from a later one.
  *
+ * Between two steps a home may move frames and entries elsewhere (but not a frame that is `open`),
+ * and add the number of frames to `sent`. void_sent then says that they turned out to be none.
+ *
  * Which reads are safe where they are plain loads (the injected library, in the very thread whose
  * frames it walks, inside a call that the program made): all of them, because each pointer is held
  * alive by the one before.
@@ -131,7 +134,7 @@ WALK_INLINE bool walk_python_push(struct walk_python_stack *s, const struct walk
 
 	if (!code)
 		return true;
-	if (depth >= WALK_PYTHON_FRAMES_MAX)
+	if (depth >= WALK_PYTHON_ROOM || s->sent + depth >= WALK_PYTHON_FRAMES_MAX)
 		return false;
 	if (walk_python_home_read(s, code + p->code_check, s->check, 32))
 		code |= walk_python_check(s->check) << 48;
@@ -150,7 +153,7 @@ WALK_INLINE bool walk_python_end_group(struct walk_python_stack *s, uint64_t ent
 
 	if (!s->open)
 		return true;
-	if (count >= WALK_PYTHON_ENTRIES_MAX || last >= WALK_PYTHON_FRAMES_MAX)
+	if (count >= WALK_PYTHON_ENTRIES_ROOM || last >= WALK_PYTHON_ROOM)
 		return false;
 	s->frames[last].at |= WALK_PYTHON_LAST;
 	s->entries[count] = entry;
@@ -184,7 +187,7 @@ WALK_INLINE bool walk_python_is_linked(
 	const struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
 {
 	return !s->outer || previous == s->outer_frame ||
-	       (p->layout == WALK_PYTHON_CFRAMES && s->depth == 1);
+	       (p->layout == WALK_PYTHON_CFRAMES && s->sent + s->depth == 1);
 }
 
 /* What the frame in s->words is, by layout; *previous is its link, and may be found to be another.
@@ -198,7 +201,7 @@ WALK_INLINE bool walk_python_decode(
 	if (!apart && !walk_python_push(s, p))
 		return false;
 	if (p->layout == WALK_PYTHON_OBJECTS && s->open) {
-		s->frames[(s->depth - 1) & (WALK_PYTHON_FRAMES_MAX - 1)].at |= WALK_PYTHON_LAST;
+		s->frames[(s->depth - 1) & (WALK_PYTHON_ROOM - 1)].at |= WALK_PYTHON_LAST;
 		s->open = 0;
 	}
 	if ((entry || !*previous) && !walk_python_is_linked(s, p, *previous))
@@ -231,14 +234,23 @@ WALK_INLINE bool walk_python_enter(struct walk_python_stack *s, const struct wal
 	return true;
 }
 
+/* All frames so far are none. */
+WALK_INLINE void walk_python_forget(struct walk_python_stack *s)
+{
+	s->void_sent |= s->sent;
+	s->sent = s->depth = s->entry_count = s->open = 0;
+}
+
 /* False: the chain leads into itself, so that none of it is true. */
 WALK_INLINE bool walk_python_goes_on(struct walk_python_stack *s, uint64_t previous)
 {
+	uint32_t depth = s->sent + s->depth;
+
 	if (previous && (previous == s->frame || previous == s->mark)) {
-		s->depth = s->entry_count = s->open = 0;
+		walk_python_forget(s);
 		return false;
 	}
-	if (!(s->depth & (s->depth - 1)))
+	if (!(depth & (depth - 1)))
 		s->mark = s->frame;
 	return true;
 }
@@ -248,7 +260,7 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 {
 	uint64_t state, finalizing = 0;
 
-	s->depth = s->entry_count = s->complete = s->open = 0;
+	s->depth = s->entry_count = s->complete = s->sent = s->void_sent = s->open = 0;
 	s->frame = s->mark = s->cframe = s->outer = s->outer_frame = 0;
 	if (!walk_python_home_state(s, p, &state) ||
 		!walk_python_home_read(s, state + p->state_frame, &s->frame, 8))
@@ -268,9 +280,9 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
  * it. */
 WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s, uint64_t *ret)
 {
-	if (!s->outer || s->depth >= WALK_PYTHON_FRAMES_MAX)
+	if (!s->outer || s->sent + s->depth >= WALK_PYTHON_FRAMES_MAX)
 		return false;
-	s->depth = s->entry_count = s->open = 0;
+	walk_python_forget(s);
 	s->cframe = s->outer;
 	s->mark = s->outer = 0;
 	*ret = s->outer_frame;

@@ -13,7 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELPER = os.path.join(os.environ["XPUPROF_BUILD"], "tests/helpers/python_stack")
-FRAMES_MAX = 128  # WALK_PYTHON_FRAMES_MAX
+FRAMES_MAX = 2048  # WALK_PYTHON_FRAMES_MAX
 LOOKS = 20  # at a program that is interrupted anywhere
 NO_STACK, NO_STACK_MAX = "no stack", 1  # while a link of the chain is put in place or taken away
 WALK_COMPLETE, WALK_ZERO, WALK_DEPTH = 1, 2, 9

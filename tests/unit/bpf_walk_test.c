@@ -421,17 +421,22 @@ static void code_without_frame_pointers_is_walked_to_the_outermost_function(void
 	CHECK(t->stack.user_depth > 24); /* and main, and what calls it */
 }
 
-static void a_stack_of_more_frames_than_are_taken_says_so(void)
+static void a_stack_of_more_frames_than_a_record_has_comes_in_parts(void)
 {
 	const struct sampled *t;
+	uint32_t noted;
 
 	record(&launches_only, launch_in_the_deep, true);
-	t = only_one();
-	if (!t)
+	CHECK(all.count == 2);
+	if (all.count != 2)
 		return;
-	CHECK(t->stack.user_depth == WALK_FRAMES_MAX);
-	CHECK(has_noted(t, 1, 302 - (WALK_FRAMES_MAX - 1), WALK_FRAMES_MAX - 1));
-	CHECK(t->stack.walk_end == WALK_DEPTH);
+	t = all.items;
+	noted = t[0].stack.user_depth - 1;
+	CHECK(t[0].stack.more && !t[0].stack.part && noted < 302);
+	CHECK(has_noted(&t[0], 1, 302 - noted, noted));
+	CHECK(!t[1].stack.more && t[1].stack.part == 1);
+	CHECK(has_noted(&t[1], 0, 0, 302 - noted));
+	CHECK(t[1].stack.walk_end == WALK_COMPLETE);
 }
 
 static void a_threads_stack_ends_where_the_thread_began(void)
@@ -701,7 +706,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	RUN(code_without_frame_pointers_is_walked_to_the_outermost_function);
-	RUN(a_stack_of_more_frames_than_are_taken_says_so);
+	RUN(a_stack_of_more_frames_than_a_record_has_comes_in_parts);
 	RUN(a_threads_stack_ends_where_the_thread_began);
 	RUN(a_signal_handlers_stack_goes_on_with_what_was_interrupted);
 	RUN(a_handler_on_a_stack_of_its_own_is_no_end);

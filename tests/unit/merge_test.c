@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Where Python's frames stand among the native ones. A stack is written as text here: native frames
- * as letters, capitals for evaluation loops; Python frames as digits, with a dot behind the
- * outermost of each group. */
+ * as letters, capitals for evaluation loops, and a digit for what is left out with as many groups;
+ * Python frames as digits, with a dot behind the outermost of each group. */
 #include "capture/merge.h"
 #include "tap.h"
 
@@ -12,13 +12,26 @@ struct stack {
 	uint32_t python_depth;
 };
 
+#define LETTER_SHIFT 20 /* programs have no code as low as letters are */
+
+static uint64_t parse_native(char c)
+{
+	if (c <= '9')
+		return WALK_FRAME_PYTHON | (uint64_t)(c - '0');
+	return (c < 'a' ? WALK_FRAME_PYTHON : 0) | (uint64_t)c << LETTER_SHIFT;
+}
+
+static char letter_of(uint64_t word)
+{
+	return walk_is_cut(word) ? '-' : (char)(word >> LETTER_SHIFT);
+}
+
 static struct stack parse(const char *native, const char *python)
 {
 	struct stack s = {0};
 
 	for (; *native; native++)
-		s.native[s.native_depth++] =
-			(*native < 'a' ? WALK_FRAME_PYTHON : 0) | (uint8_t)*native;
+		s.native[s.native_depth++] = parse_native(*native);
 	for (; *python; python++)
 		if (*python == '.')
 			s.python[s.python_depth - 1].at |= WALK_PYTHON_LAST;
@@ -43,7 +56,7 @@ static const char *merge_part(
 	for (i = 0; i < m.count; i++)
 		text[i] = m.items[i] & MERGED_PYTHON
 				  ? (char)s.python[m.items[i] & ~MERGED_PYTHON].code
-				  : (char)s.native[m.items[i]];
+				  : letter_of(s.native[m.items[i]]);
 	text[i] = '\0';
 	unplaced = m.unplaced;
 	return text;
@@ -112,6 +125,16 @@ static void frames_that_are_left_out_do_not_count(void)
 	CHECK_TEXT(merge_part("iicLxMm", 2, 7, "1.2.", true), "c1Lx2Mm");
 }
 
+static void what_is_left_out_in_the_middle_takes_its_groups_along(void)
+{
+	CHECK_TEXT(merge("cLx2Mm", "1.2.34.5.", true), "c1Lx-5Mm");
+	CHECK(!unplaced);
+	CHECK_TEXT(merge("cLx0Mm", "1.2.", true), "c1Lx-2Mm");
+	CHECK_TEXT(merge("cLx3Mm", "1.2.", false), "c1Lx-Mm");
+	/* The innermost loop has no group. */
+	CHECK_TEXT(merge("cLx2Mm", "1.2.3.", true), "cLx-3Mm");
+}
+
 static void the_deepest_stacks_fit(void)
 {
 	char native[WALK_FRAMES_MAX + 1], python[WALK_PYTHON_FRAMES_MAX + 1];
@@ -128,6 +151,7 @@ int main(void)
 {
 	RUN(a_group_stands_on_the_leaf_side_of_the_loop_that_runs_it);
 	RUN(each_loop_has_its_own_group);
+	RUN(what_is_left_out_in_the_middle_takes_its_groups_along);
 	RUN(loops_without_python_frames_stay);
 	RUN(the_innermost_loops_of_a_whole_stack_may_have_no_group_yet);
 	RUN(groups_that_were_not_reached_are_those_of_the_outermost_loops);

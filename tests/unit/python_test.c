@@ -14,7 +14,7 @@
 /* A process of our making: one piece of memory that begins at BASE. */
 #define BASE 0x7f0000000000ull
 
-static uint8_t image[1 << 16];
+static uint8_t image[1 << 19];
 
 static bool read_image(const struct python_memory *m, uint64_t address, void *ret, size_t size)
 {
@@ -535,7 +535,7 @@ static void a_chain_that_cannot_be_followed_is_as_long_as_it_can_be(void)
 	put_frame(1, 0x10, false);
 	s = walk(WALK_PYTHON_CURRENT);
 	CHECK(s.depth == 2 && !s.complete);
-	for (unsigned int i = 0; i < 150; i++)
+	for (unsigned int i = 0; i < WALK_PYTHON_FRAMES_MAX + 20; i++)
 		put_frame(i, FRAME(i + 1), false);
 	s = walk(WALK_PYTHON_CURRENT);
 	CHECK(s.depth == WALK_PYTHON_FRAMES_MAX && !s.complete);
