@@ -126,13 +126,14 @@ __noinline int cpu_python_turn(uint32_t buffer)
 	return b && p ? take_python_turn(b, p) : TURN_END;
 }
 
-static __always_inline bool send_cpu_part(uint32_t buffer)
+static __always_inline bool send_cpu_part(const uint32_t buffer)
 {
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	uint32_t key = buffer; /* a map that is not there must not seem to be used */
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);
 	struct python_buffer *p = NULL;
 
 	if (b && b->has_python)
-		p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
+		p = bpf_map_lookup_elem(&cpu_pythons, &key);
 	return b && send_part(b, p, buffer);
 }
 
@@ -207,12 +208,14 @@ static __always_inline bool take_turns(
 	}
 }
 
-static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
+static __always_inline struct python_buffer *find_python_buffer(const uint32_t buffer)
 {
+	uint32_t key = buffer;
+
 	if (buffer == CPU_BUFFERS)
 		return bpf_task_storage_get(&thread_pythons, bpf_get_current_task_btf(), NULL,
 			BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return bpf_map_lookup_elem(&cpu_pythons, &buffer);
+	return bpf_map_lookup_elem(&cpu_pythons, &key);
 }
 
 /* Walks the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is,

@@ -149,20 +149,21 @@ static __always_inline bool user_registers(
 static __always_inline const struct python_buffer *walk_sampled_stack(
 	struct bpf_perf_event_data *ctx, struct stack_buffer *b)
 {
-	struct pt_regs regs = {};
+	/* Not on our stack, which is small: where no frame is yet. */
+	struct pt_regs *regs = (struct pt_regs *)b->record.words;
 	uint32_t end = WALK_UNKNOWN;
 
 	walker_begin(&b->walker, b->pid);
 	if (in_exec((struct task_struct *)bpf_get_current_task())) {
 		end = WALK_NONE;
-	} else if (user_registers(ctx, &regs)) {
-		if (arch_user_64bit(&regs)) {
-			arch_begin_interrupted(&b->walker.walk, &regs);
-			arch_number_registers(b->walker.start.registers, &regs);
+	} else if (user_registers(ctx, regs)) {
+		if (arch_user_64bit(regs)) {
+			arch_begin_interrupted(&b->walker.walk, regs);
+			arch_number_registers(b->walker.start.registers, regs);
 			return walk_user_stack(b, SAMPLE_BUFFER);
 		}
 		/* Without a program's registers it is a worker of the kernel within a process. */
-		end = arch_user_mode(&regs) ? WALK_UNSUPPORTED : WALK_NONE;
+		end = arch_user_mode(regs) ? WALK_UNSUPPORTED : WALK_NONE;
 	}
 	no_stack(b, end);
 	return NULL;

@@ -12,7 +12,7 @@
 struct part_stack {
 	enum parts_ring ring;
 	uint32_t tid;
-	uint32_t count; /* of parts; 0: it is not in use */
+	uint32_t count;	   /* of parts; 0: it is not in use */
 	uint32_t followed; /* native frames, with those that are left out */
 	uint64_t turn;	   /* when it was used last */
 	struct vec(uint64_t) user;
@@ -110,8 +110,8 @@ static int add(struct stack_parts *p, struct part_stack *s, const struct bpf_sta
 	return error;
 }
 
-int stack_parts_add(struct stack_parts *p, enum parts_ring ring, uint32_t tid, const struct bpf_stack *s,
-	const struct raw_stack *part)
+int stack_parts_add(struct stack_parts *p, enum parts_ring ring, uint32_t tid,
+	const struct bpf_stack *s, const struct raw_stack *part)
 {
 	struct part_stack *stack = s->part ? find(p, ring, tid) : begin(p, ring, tid);
 
@@ -123,8 +123,8 @@ int stack_parts_add(struct stack_parts *p, enum parts_ring ring, uint32_t tid, c
 	return -EPROTO;
 }
 
-int stack_parts_join(struct stack_parts *p, enum parts_ring ring, uint32_t tid, const struct bpf_stack *s,
-	struct raw_stack *raw)
+int stack_parts_join(struct stack_parts *p, enum parts_ring ring, uint32_t tid,
+	const struct bpf_stack *s, struct raw_stack *raw)
 {
 	struct part_stack *stack;
 	int error;

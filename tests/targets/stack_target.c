@@ -10,7 +10,7 @@
  *	garbage   rbp leads to words on the stack that are no frame, and behind them to different
  *	          functions for axpy and for scale
  *	fiber     launches on a stack of its own just below the thread's, with rbp in the guard between
- *	deep      launches under 40, 120 and 300 frames
+ *	deep      launches under 40, 1,900 and 10,000 frames
  *	threads   COUNT short threads one after the other, each launching a few times
  *
  * Kernel axpy is only ever asked for by functions called ..._a, scale by those called ..._b. A
@@ -243,7 +243,7 @@ __attribute__((noinline)) static int descend(int depth, void *function)
 
 static void deep(int count)
 {
-	static const int depths[] = {40, 120, 300};
+	static const int depths[] = {40, 1900, 10000};
 
 	settle();
 	for (int n = 0; n < ROUNDS; n++) {

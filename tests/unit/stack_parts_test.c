@@ -5,7 +5,7 @@
 #include "capture/stack_parts.h"
 #include "tap.h"
 
-#define THREAD 7
+#define THREAD	   7
 #define ADDRESS(n) (0x100000 + (uint64_t)(n))
 
 static struct stack_parts *parts;
