@@ -40,6 +40,8 @@ static void print_help(const struct option_usage *usage, const struct option_spe
 	for (const struct option_spec *s = specs; s->type != OPTION_TYPE_END; s++)
 		print_spec(s);
 	printf("  %-26s %s\n", "-h, --help", "show this help");
+	if (usage->examples)
+		printf("\nexamples:\n%s", usage->examples);
 }
 
 int options_wrong(const struct option_usage *usage, const char *format, ...)

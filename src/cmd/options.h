@@ -81,6 +81,7 @@ struct option_usage {
 	const char *command;  /* "flame" */
 	const char *synopsis; /* "[options] [FILE]" */
 	const char *summary;  /* one sentence */
+	const char *examples; /* lines at the end of the help; NULL: none */
 	bool stop_at_operand;
 };
 

@@ -71,6 +71,11 @@ static const struct option_usage usage = {
 		"itself.\n"
 		"A FORM before it says it instead: svg, folded, extended-folded or chrome, as in\n"
 		"-o chrome:gpu.txt.",
+	.examples =
+		"  xpuprof record -- python3 train.py   then 'xpuprof report', 'xpuprof flame'\n"
+		"  xpuprof record --off-cpu -o run.xpu -o run.svg -- ./app --size 8\n"
+		"                                       also when threads wait; with a picture\n"
+		"  sudo xpuprof record -d 10 -p 1234    ten seconds of a process that runs\n",
 	.stop_at_operand = true,
 };
 

@@ -81,6 +81,8 @@ run xpuprof record
 usage_error "no command to record" "record without a command"
 run xpuprof record -p 1 -- true
 usage_error "give one of COMMAND, -p and -a" "record with a command and -p"
+run xpuprof record --help
+is "$(printf '%s\n' "$out" | sed '1,/^examples:$/d' | grep -c '^  .*xpuprof record')" 3 "record's help ends with three examples"
 run xpuprof record --cpu-only --gpu-only -- true
 usage_error "--cpu-only and --gpu-only leave nothing to record" "record with both restrictions"
 run xpuprof record -F 0 -- true
