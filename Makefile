@@ -171,11 +171,22 @@ $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
-install: $(PROGRAMS) install-docs
+# What shells complete, from the tables of commands and options.
+COMPLETIONS = $(addprefix $(B)/completions/,bash zsh fish)
+$(B)/completions/%: $(B)/xpuprof
+	$(call say,GEN,$@)
+	mkdir -p $(@D)
+	$< completion $* > $@.tmp
+	mv $@.tmp $@
+
+install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/libxpuprof-inject.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	install -D -m 644 $(B)/completions/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xpuprof
+	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof
+	install -D -m 644 $(B)/completions/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xpuprof.fish
 
 # The man pages, and every page with what it shows and links to. Builds nothing.
 DOCS = README.md NEWS.md CONTRIBUTING.md LICENSE sim/README.md $(shell find docs -type f)

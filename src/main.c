@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/completion.h"
 
 struct command {
 	const char *name;
@@ -52,6 +53,31 @@ static int finish_output(int status)
 	return status ? status : EXIT_FAILED;
 }
 
+/* "xpuprof completion bash": for `make install`, not for people. */
+static int print_completion(char *shell)
+{
+	struct completion_command shown[COMMAND_COUNT + 1] = {{NULL, NULL}};
+	char option[64], *argv[] = {NULL, option, NULL};
+	size_t count = 0;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (commands[i].summary)
+			shown[count++] =
+				(struct completion_command){commands[i].name, commands[i].summary};
+	if (!completion_begin(shell, shown)) {
+		cmd_error("completions are for bash, zsh or fish, not '%s'", shell);
+		return EXIT_USAGE;
+	}
+	snprintf(option, sizeof(option), "--" COMPLETION_OPTION "=%s", shell);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (commands[i].summary) {
+			argv[0] = (char *)commands[i].name;
+			commands[i].run(2, argv);
+		}
+	completion_end(shell);
+	return EXIT_OK;
+}
+
 static int run_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -77,6 +103,8 @@ static int dispatch(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "help") && argc > 2)
 		return help_of(argv[2]);
+	if (!strcmp(argv[1], "completion") && argc == 3)
+		return print_completion(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
 		return EXIT_OK;

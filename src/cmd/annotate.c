@@ -26,6 +26,7 @@
 
 static const struct option_usage usage = {
 	.command = "annotate",
+	.operands = "FILE",
 	.synopsis = "[options] KERNEL [FILE]",
 	.summary = "Shows a kernel's source and instructions with where and why its warps waited.\n"
 		   "KERNEL is its name or part of it; FILE is " DEFAULT_FILE

@@ -7,6 +7,7 @@
 
 static const struct option_usage usage = {
 	.command = "export",
+	.operands = "FILE",
 	.synopsis = "[--to FORMAT] [options] [FILE]",
 	.summary = "Writes a recording in another format. FILE is profile.xpu unless given.\n"
 		   "Without --to the suffix of the output decides: .folded, .events\n"
@@ -61,12 +62,12 @@ int cmd_export(int argc, char **argv)
 	const char *output = NULL, *path;
 	struct export_result result;
 	const struct option_spec specs[] = {
-		OPTION_CALL(0, "to", "FORMAT", parse_format, &format,
-			"folded, extended-folded, chrome or svg"),
+		OPTION_WORD(0, "to", "FORMAT", "folded extended-folded chrome svg", parse_format,
+			&format, "folded, extended-folded, chrome or svg"),
 		OPTION_STRING('o', "output", "FILE", &output,
 			"write to FILE (default, and '-': standard output)"),
 		VIEW_ARGS(&options),
-		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.exact_ns,
+		OPTION_WORD(0, "unit", "UNIT", "us ns", parse_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
 		OPTION_END,
 	};

@@ -9,6 +9,7 @@
 
 static const struct option_usage usage = {
 	.command = "flame",
+	.operands = "FILE",
 	.synopsis = "[options] [FILE]",
 	.summary = "Draws a recording, or folded stacks, as an interactive flame graph. FILE is\n"
 		   "profile.xpu unless given; '-' reads folded stacks from standard input.",
@@ -92,7 +93,7 @@ int cmd_flame(int argc, char **argv)
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,
 			"leave out the smallest frames beyond N (4 million)"),
-		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.folded_unit,
+		OPTION_WORD(0, "unit", "UNIT", "us ns count", parse_unit, &options.folded_unit,
 			"what folded stacks count: us, ns or count"),
 		OPTION_END,
 	};

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/completion.h"
 
 static void print_spec(const struct option_spec *s)
 {
@@ -203,6 +204,13 @@ static int parse_long(struct parser *p, const char *text)
 	if (!strcmp(text, "help")) {
 		print_help(p->usage, p->specs);
 		return OPTIONS_HELP;
+	}
+	if (equals && length == strlen(COMPLETION_OPTION) &&
+		!strncmp(text, COMPLETION_OPTION, length)) {
+		if (!completion_of(equals + 1, p->usage, p->specs))
+			return OPTIONS_HELP;
+		options_wrong(p->usage, "option '--" COMPLETION_OPTION "' %s", error_text());
+		return OPTIONS_WRONG;
 	}
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(length < 100 ? length : 100), text);
 	if (!s) {

@@ -41,6 +41,7 @@ struct option_spec {
 	unsigned long minimum;
 	unsigned long maximum;
 	int (*call)(void *target, const char *value);
+	const char *values; /* the words that `call` takes, for completion; NULL: any */
 };
 
 #define OPTION_FLAG(l, n, t, h)                                                                    \
@@ -67,6 +68,12 @@ struct option_spec {
 		.type = OPTION_TYPE_CALL, .letter = (l), .name = (n), .argument = (a),             \
 		.call = (f), .target = (t), .help = (h)                                            \
 	}
+/* One of the words of `v`. */
+#define OPTION_WORD(l, n, a, v, f, t, h)                                                           \
+	{                                                                                          \
+		.type = OPTION_TYPE_CALL, .letter = (l), .name = (n), .argument = (a),             \
+		.values = (v), .call = (f), .target = (t), .help = (h)                             \
+	}
 #define OPTION_MAYBE(n, a, f, t, h)                                                                \
 	{                                                                                          \
 		.type = OPTION_TYPE_MAYBE, .name = (n), .argument = (a), .call = (f),              \
@@ -82,6 +89,8 @@ struct option_usage {
 	const char *synopsis; /* "[options] [FILE]" */
 	const char *summary;  /* one sentence */
 	const char *examples; /* lines at the end of the help; NULL: none */
+	/* FILE, COMMAND, or the words that there are; NULL: none */
+	const char *operands;
 	bool stop_at_operand;
 };
 

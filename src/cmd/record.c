@@ -61,6 +61,7 @@ struct record {
 
 static const struct option_usage usage = {
 	.command = "record",
+	.operands = "COMMAND",
 	.synopsis = "[options] [--] COMMAND [ARGUMENT...] | -p PID | -a",
 	.summary =
 		"Runs COMMAND and records where its CPU time went, what it asked of the GPU, and\n"
@@ -296,7 +297,8 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
-		OPTION_CALL(0, "stack-source", "SOURCE", parse_stack_source, r,
+		OPTION_WORD(0, "stack-source", "SOURCE", "auto inprocess bpf none",
+			parse_stack_source, r,
 			"who walks the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_MAYBE("stalls", "PERIOD|exact", parse_stalls, r,
 			"also sample which GPU instructions run or wait and why, every PERIOD "

@@ -73,6 +73,7 @@ int cmd_report(int argc, char **argv)
 {
 	static const struct option_usage usage = {
 		.command = "report",
+		.operands = "FILE",
 		.synopsis = "[options] [FILE]",
 		.summary = "Prints where the time of a recording went (FILE: " DEFAULT_FILE ").",
 	};

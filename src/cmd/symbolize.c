@@ -55,6 +55,7 @@ struct symbolizing {
 
 static const struct option_usage usage = {
 	.command = "symbolize",
+	.operands = "FILE",
 	.synopsis = "[options] [FILE]",
 	.summary = "Names the code of a recording that has no name yet: later, on another machine, "
 		   "with\n"

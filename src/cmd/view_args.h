@@ -10,11 +10,13 @@
 
 /* Rows for a command's table; `o` is a struct export_options. */
 #define VIEW_ARGS(o)                                                                               \
-	OPTION_CALL(0, "view", "NAME", view_arg_view, &(o)->view,                                  \
+	OPTION_WORD(0, "view", "NAME", "merge gpu cpu stall off-cpu wall", view_arg_view,          \
+		&(o)->view,                                                                        \
 		"merge (CPU and GPU), gpu, cpu, stall (why the GPU waits), off-cpu, wall"),        \
-		OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                              \
-			"group by process, thread, device, stream"),                               \
-		OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,           \
+		OPTION_WORD(0, "by", "LIST", "process thread device stream", view_arg_by,          \
+			&(o)->view, "group by process, thread, device, stream"),                   \
+		OPTION_WORD(0, "graph-stack", "WHICH", "launch capture both",                      \
+			view_arg_graph_stack, &(o)->view,                                          \
 			"put work of graphs at its launch, capture or both"),                      \
 		OPTION_FLAG(0, "gpu-api-frames", &(o)->view.api_frames,                            \
 			"keep the frames inside the GPU vendor's own libraries"),                  \
@@ -24,7 +26,7 @@
 		OPTION_FLAG(0, "inline", &(o)->view.inlines,                                       \
 			"show inlined functions as frames (see record --inline)"),                 \
 		OPTION_FLAG(0, "lines", &(o)->view.lines, "distinguish the lines of a function"),  \
-		OPTION_CALL(0, "weight", "WHAT", view_arg_weight, &(o)->view,                      \
+		OPTION_WORD(0, "weight", "WHAT", "time samples", view_arg_weight, &(o)->view,      \
 			"time, or samples: of instructions, with --view stall"),                   \
 		OPTION_FLAG(0, "latency", &(o)->view.latency,                                      \
 			"only samples of cycles without any issue, with --view stall"),            \

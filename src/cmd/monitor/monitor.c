@@ -94,10 +94,10 @@ struct given {
 	bool summary_only, json, csv;
 };
 
-static void name_monitors(struct buf *out)
+static void name_monitors(struct buf *out, const char *between)
 {
 	for (size_t n = 0; monitor_at(n); n++)
-		buf_printf(out, "%s%s", n ? ", " : "", monitor_at(n)->name);
+		buf_printf(out, "%s%s", n ? between : "", monitor_at(n)->name);
 }
 
 static int wrong_monitor(const char *name)
@@ -105,7 +105,7 @@ static int wrong_monitor(const char *name)
 	struct buf names = BUF_INIT;
 	int status;
 
-	name_monitors(&names);
+	name_monitors(&names, ", ");
 	if (name)
 		status = options_wrong(
 			&usage, "there is no monitor '%s': %s, or list", name, buf_text(&names));
@@ -113,6 +113,21 @@ static int wrong_monitor(const char *name)
 		status = options_wrong(&usage, "no monitor named: %s, or list", buf_text(&names));
 	buf_release(&names);
 	return status;
+}
+
+/* options_parse, which knows the names of monitors, too. */
+static int parse(const struct option_spec *specs, int argc, char **argv)
+{
+	struct option_usage with_names = usage;
+	struct buf names = BUF_INIT;
+	int first;
+
+	buf_puts(&names, "list ");
+	name_monitors(&names, " ");
+	with_names.operands = buf_text(&names);
+	first = options_parse(&with_names, specs, argc, argv);
+	buf_release(&names);
+	return first;
 }
 
 static int list(const struct given *g)
@@ -175,7 +190,7 @@ int cmd_monitor(int argc, char **argv)
 			"serve the statistics to Prometheus meanwhile (ADDR:PORT, or a path)"),
 		OPTION_END,
 	};
-	int first = options_parse(&usage, specs, argc, argv), status;
+	int first = parse(specs, argc, argv), status;
 	const struct monitor *m;
 	struct monitor_args args;
 
