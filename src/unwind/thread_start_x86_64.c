@@ -11,10 +11,13 @@
  *	 (in a new thread    syscall; test %rax,%rax; jl error; je new; ret; new: xor %ebp,%ebp
  *	 before that, where the unwind information is still that of the old one)
  *	__start_context      mov %rbx,%rsp; mov (%rsp),%rdi: where makecontext's functions return to
- *	runtime.goexit       nop; call runtime.goexit1    (by its name: Go programs keep theirs)
+ *	runtime.goexit       nop; call runtime.goexit1    (by its name, as the next: Go programs keep
+ *	runtime.rt0_go       call runtime.mstart; call runtime.abort; ret        theirs)
+ *	runtime.clone        call function; mov $111,%edi; mov $SYS_exit,%eax; syscall
  *
  * Seen in glibc 2.31, 2.36 and 2.39; the sources are csu/libc-start.c, sysdeps/x86_64/start.S,
- * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S and __start_context.S.
+ * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S and __start_context.S. Go
+ * 1.19: runtime/asm_amd64.s, sys_linux_amd64.s; its linker appends ".abi0" to functions of these.
  */
 #include "unwind/thread_start.h"
 
@@ -26,6 +29,7 @@
 
 #define CODE_BYTES   16
 #define GOEXIT_BYTES 16
+#define RT0_GO_BYTES 2048
 
 /* The code of one file. */
 struct code {
@@ -116,9 +120,11 @@ static bool is_main_caller(const struct code *c, uint64_t offset)
 static bool is_clone(const struct code *c)
 {
 	static const uint8_t pattern[] = {0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05};
+	static const uint8_t of_go[] = {
+		0xbf, 0x6f, 0x00, 0x00, 0x00, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05};
 	const uint8_t *p = c->bytes + (c->bytes[0] == 0x48);
 
-	return !memcmp(p, pattern, sizeof(pattern));
+	return !memcmp(p, pattern, sizeof(pattern)) || !memcmp(c->bytes, of_go, sizeof(of_go));
 }
 
 /* Nothing calls it: its very beginning is the return address. */
@@ -147,16 +153,29 @@ static bool is_thread_start(struct code *c, uint64_t offset)
 	return !memcmp(c->bytes + skip, store, sizeof(store));
 }
 
+/* Whether the function of that name, or its name in assembly, begins less than `size` bytes
+ * before. */
+static bool is_in_go(const struct code *c, uint64_t offset, const char *name, const char *assembly,
+	uint64_t size)
+{
+	uint64_t start = function_offset(c, name) ?: function_offset(c, assembly);
+
+	return start && offset - start < size;
+}
+
 /* A goroutine's stack ends one byte into runtime.goexit, which is nop; call runtime.goexit1; nop.
  */
 static bool is_goexit(const struct code *c, uint64_t offset)
 {
-	uint64_t start;
+	return c->bytes[0] == 0xe8 && c->bytes[5] == 0x90 &&
+	       is_in_go(c, offset, "runtime.goexit", "runtime.goexit.abi0", GOEXIT_BYTES);
+}
 
-	if (c->bytes[0] != 0xe8 || c->bytes[5] != 0x90)
-		return false;
-	start = function_offset(c, "runtime.goexit");
-	return start && offset - start < GOEXIT_BYTES;
+/* The first thread's stack ends where its scheduler was called, which does not return. */
+static bool is_rt0_go(const struct code *c, uint64_t offset)
+{
+	return c->bytes[0] == 0xe8 && c->bytes[5] == 0xc3 &&
+	       is_in_go(c, offset, "runtime.rt0_go", "runtime.rt0_go.abi0", RT0_GO_BYTES);
 }
 
 static bool begins_thread(struct code *c, uint64_t offset)
@@ -164,7 +183,7 @@ static bool begins_thread(struct code *c, uint64_t offset)
 	return load(c, offset) &&
 	       (is_start(c) || is_linker_start(c, offset) || is_main_caller(c, offset) ||
 		       is_clone(c) || is_context_start(c) || is_goexit(c, offset) ||
-		       is_thread_start(c, offset));
+		       is_rt0_go(c, offset) || is_thread_start(c, offset));
 }
 
 bool thread_starts_at(int fd, uint64_t offset, enum root_address at)

@@ -115,6 +115,38 @@ static void any_other_caller_is_none(void)
 	CHECK(!reached((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort") + 8, ROOT_RETURN_ADDRESS));
 }
 
+#ifdef __x86_64__
+/* As Go's linker writes them, and one that only looks so. */
+__asm__(".pushsection .text\n"
+	".type runtime.goexit.abi0, @function\n"
+	"runtime.goexit.abi0: nop\n"
+	"go_exit: call go_exit\n"
+	"nop\n"
+	".size runtime.goexit.abi0, . - runtime.goexit.abi0\n"
+	".skip 64\n"
+	"not_go_exit: call go_exit\n"
+	"nop\n"
+	".type runtime.rt0_go.abi0, @function\n"
+	"runtime.rt0_go.abi0: call go_exit\n"
+	"go_begin: call go_exit\n"
+	"ret\n"
+	".size runtime.rt0_go.abi0, . - runtime.rt0_go.abi0\n"
+	"call *%r12\n"
+	"go_clone: mov $111, %edi\n"
+	"mov $60, %eax\n"
+	"syscall\n"
+	".popsection\n");
+extern char go_exit[], go_begin[], go_clone[], not_go_exit[];
+
+static void stacks_of_go_end_where_goroutines_and_threads_begin(void)
+{
+	CHECK(reached((uint64_t)(uintptr_t)go_exit, ROOT_RETURN_ADDRESS));
+	CHECK(reached((uint64_t)(uintptr_t)go_begin, ROOT_RETURN_ADDRESS));
+	CHECK(reached((uint64_t)(uintptr_t)go_clone, ROOT_RETURN_ADDRESS));
+	CHECK(!reached((uint64_t)(uintptr_t)not_go_exit, ROOT_RETURN_ADDRESS));
+}
+#endif
+
 int main(void)
 {
 	struct files *files;
@@ -126,6 +158,9 @@ int main(void)
 	RUN(the_function_that_runs_a_thread_is_a_root);
 	RUN(a_thread_that_has_not_used_its_stack_is_at_its_root);
 	RUN(any_other_caller_is_none);
+#ifdef __x86_64__
+	RUN(stacks_of_go_end_where_goroutines_and_threads_begin);
+#endif
 	roots_free(roots);
 	files_free(files);
 	return tap_end();
