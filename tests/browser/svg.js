@@ -267,6 +267,28 @@ async function stalls(browser) {
 	is(view.errors.join("\n"), "", "there was no error with stalls");
 }
 
+// A phone, and a tower of 200 frames that is one hundredth of the width.
+async function phone(browser) {
+	const tower = Array.from({length: 200}, (_, i) => "t" + i).join(";");
+	const svg = draw("tower", "main;wide;wider;widest 9900\nmain;" + tower + " 100\n");
+	const context = await browser.newContext({viewport: {width: 390, height: 780}, isMobile: true, hasTouch: true});
+	const view = new View(await context.newPage());
+	await view.open(svg);
+	is(await view.page.evaluate(() => innerWidth + " " + document.documentElement.scrollWidth), "390 390",
+		"a phone shows the picture in its own width");
+	is(await view.page.evaluate(() => document.querySelector(".scroll > div").offsetHeight), 202 * 27,
+		"beside a thin tower rows are higher");
+	await view.page.touchscreen.tap(...await view.at(0.5, 1.5));
+	await view.settle();
+	ok((await view.text(".status")).startsWith("main"), "a touch selects a frame");
+	const graph = await view.page.locator("canvas").boundingBox(), status = await view.page.locator(".status").boundingBox();
+	ok(graph.y + graph.height <= status.y + 0.5, "and what it says covers no frame");
+	is(view.errors.join("\n"), "", "there was no error on a phone");
+	await context.close();
+	ok(fs.readFileSync(svg, "utf8").includes("178 more rows of thin frames"),
+		"the picture without script leaves out what would make it a tower");
+}
+
 // As in tests/unit/label_test.c, which tries the same for pictures without script.
 function briefNames() {
 	const script = fs.readFileSync(path.join(__dirname, "../../src/export/flame/draw.js"), "utf8");
@@ -314,6 +336,7 @@ async function main() {
 		await asImage(browser, svg);
 		await leftOut(browser);
 		await stalls(browser);
+		await phone(browser);
 		briefNames();
 		await many(browser);
 	} finally {

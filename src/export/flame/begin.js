@@ -5,7 +5,8 @@ function begin() {
 	const holder = document.createElementNS(SVG.namespaceURI, "foreignObject");
 	for (const [key, value] of [["x", "0"], ["y", "0"], ["width", "100%"], ["height", "100%"]])
 		holder.setAttribute(key, value);
-	holder.append(app);
+	// Phones take a page without this for one of 980 pixels, and show it small.
+	holder.append(make("meta", {name: "viewport", content: "width=device-width, initial-scale=1"}), app);
 	document.getElementById("static").remove();
 	SVG.removeAttribute("viewBox");
 	SVG.setAttribute("width", "100%");
@@ -41,7 +42,7 @@ query.addEventListener("input", () => {
 backButton.addEventListener("click", () => zoomTo(0));
 flipButton.addEventListener("click", flip);
 helpButton.addEventListener("click", keys["?"]);
-window.addEventListener("resize", resize);
+new ResizeObserver(resize).observe(graph); // the window's, and what stands around it
 window.addEventListener("hashchange", () => {
 	if (location.hash !== written)
 		readAddress();
