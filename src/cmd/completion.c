@@ -189,10 +189,9 @@ static void zsh_value(const struct option_spec *s)
 	if (s->values)
 		printf(":(%s)", s->values);
 	else
-		printf(":%s",
-			is_file(s->argument)	   ? "_files"
-			: is(s->argument, "DIR") ? "_files -/"
-						   : " ");
+		printf(":%s", is_file(s->argument)     ? "_files"
+			      : is(s->argument, "DIR") ? "_files -/"
+						       : " ");
 }
 
 static void zsh_option(const struct option_spec *s, const char *name, const char *after)

@@ -9,6 +9,9 @@
 #include "view/view.h"
 
 #define FORM_VERSION 1
+#define MUCH	     10 /* one part in so many without a name is worth a line */
+/* Asks those of all distributions. */
+#define SERVERS "https://debuginfod.elfutils.org/"
 
 /* Paths and reasons are of no use when cut, so these lines may be longer than the width. */
 static void field(struct buf *out, const char *title, const char *text)
@@ -73,6 +76,41 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, ", simulated GPU");
 }
 
+/* The file with most CPU time of its own in code without a name; NULL: it is little. */
+static const char *find_nameless(const struct report *r, struct stack_sum *ret)
+{
+	const char *path = NULL;
+
+	*ret = (struct stack_sum){0};
+	/* The most time first: the file of the first is the one, but for many small functions. */
+	vec_foreach (f, &r->functions->rows) {
+		if (!f->nameless || *f->file != '/' || (path && strcmp(path, f->file) != 0))
+			continue;
+		path = f->file;
+		ret->ns += f->self.ns;
+		ret->samples += f->self.samples;
+	}
+	return ret->ns && ret->ns >= r->summary->cpu_ns / MUCH ? path : NULL;
+}
+
+/* What would name it. */
+static void put_nameless(const struct report *r, struct buf *out)
+{
+	struct stack_sum sum;
+	const char *path = find_nameless(r, &sum);
+	struct buf line = BUF_INIT;
+	char share[TEXT_CELL];
+
+	if (path)
+		buf_printf(&line,
+			"%s of the CPU time, in '%s': install its debug package (-dbgsym, "
+			"-debuginfo) "
+			"or set DEBUGINFOD_URLS=" SERVERS ", then run 'xpuprof symbolize'",
+			text_sampled_percent(share, sum.ns, r->summary->cpu_ns, sum.samples), path);
+	field(out, "no names", path ? buf_text(&line) : NULL);
+	buf_release_for(&line, out);
+}
+
 void report_head_text(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
@@ -97,6 +135,7 @@ void report_head_text(const struct report *r, struct buf *out)
 	put_gpu_time(r, &line);
 	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);
+	put_nameless(r, out);
 	buf_release_for(&line, out);
 }
 

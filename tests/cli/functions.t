@@ -5,6 +5,7 @@ flame graph has."""
 import collections
 import json
 import os
+import shutil
 import sys
 
 
@@ -87,6 +88,27 @@ def check_flame(path, report):
            and sum(row["self_samples"] for row in report["functions"]) == report["samples"], "and all time is somewhere")
 
 
+SPINS = """
+static volatile unsigned x;
+static void __attribute__((noinline)) spin(void) { for (unsigned i = 0; i < 300000000u; i++) x += i; }
+int main(void) { spin(); return 0; }
+"""
+
+
+def check_stripped():
+    compiler = os.environ.get("CC", "cc").split()
+    if not shutil.which(compiler[0]):
+        return
+    with open("spins.c", "w") as f:
+        f.write(SPINS)
+    for name, options in (("named", []), ("stripped", ["-s"])):
+        run(*compiler, "-O1", *options, "-o", name, "spins.c")
+        run(PROGRAM, "record", "-q", "--cpu-only", "-F", "997", "-o", "spins.xpu", f"./{name}")
+        said = [line for line in run(PROGRAM, "report", "spins.xpu").splitlines() if line.startswith("no names")]
+        result(len(said) == (name == "stripped") and all("/stripped'" in line and "DEBUGINFOD_URLS" in line for line in said),
+               f"a {name} program has {len(said)} lines about what would name it", *said)
+
+
 def main():
     with open("shares.py", "w") as f:
         f.write(SHARES)
@@ -94,6 +116,7 @@ def main():
     report = json.loads(run(PROGRAM, "report", "--json", "p.xpu"))
     check_shares(report["functions"], report["cpu_ns"])
     check_flame("p.xpu", report)
+    check_stripped()
     text = run(PROGRAM, "report", "--top", "3", "p.xpu")
     result(f"\nCPU time by function (3 of {len(report['functions'])})\n" in text and
            text.index("CPU time by function") < text.index("\nProcesses"), "the table stands near the top", text)

@@ -130,6 +130,8 @@ static int name_function(
 				       : location_text(d->texts, l, &name);
 	int error = find_function(d, kind, &name, file_of(d, l), ret);
 
+	if (!error && l && l->kind == FRAME_USER && !*profile_string(d->reader, l->name, NULL))
+		d->result->rows.items[*ret - 1].nameless = true;
 	buf_release(&name);
 	return error;
 }
