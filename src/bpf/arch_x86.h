@@ -144,8 +144,8 @@ static __always_inline bool arch_begin_called(struct walk *w, const struct pt_re
 	w->fp = regs->rbp;
 	w->lr = 0;
 	w->exact = 0;
-	w->outer = 1;		   /* the caller's other registers may be the callee's, */
-	w->bx_slot = WALK_BX_LOST; /* and are not kept */
+	w->outer = WALK_OUTER_OTHERS; /* the caller's other registers may be the callee's, */
+	w->bx_slot = WALK_BX_LOST;    /* and are not kept */
 	if (!walk_home_read(w, w->sp, &w->pc))
 		return false;
 	w->sp += 8;

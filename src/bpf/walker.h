@@ -386,7 +386,7 @@ static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint6
 	w->fp = fp;
 	w->bx_slot = WALK_BX_LOST; /* rules in one word do not have it */
 	w->exact = 0;
-	w->outer = 1;
+	w->outer++;
 	return true;
 }
 

@@ -38,7 +38,7 @@ struct walk {
 	uint32_t exact; /* pc was interrupted there; else it is a return address */
 	uint32_t end;	/* enum walk_end, once a step has failed */
 	uint32_t signal_frames;
-	uint32_t outer; /* not 0: the innermost frame has been left */
+	uint32_t outer; /* how many frames have been left; see walk_register */
 	uint32_t mapping_count;
 	struct walk_mapping mapping;	/* of the latest address; end 0: none */
 	struct walk_table_header table; /* of that mapping */
@@ -70,7 +70,9 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
 #define WALK_USER_CS   0
 #endif
 
-#define WALK_BX_LOST 1 /* instead of its slot */
+#define WALK_BX_LOST	       1 /* instead of its slot */
+#define WALK_OUTER_OTHERS      2 /* the registers that the walk began with are of another frame */
+#define WALK_SCRATCH_FRAME_MAX 65536
 
 WALK_INLINE bool walk_fail(struct walk *w, uint32_t end)
 {
@@ -186,11 +188,16 @@ WALK_INLINE bool walk_signal_step(struct walk *w)
 		return walk_fail(w, WALK_FAULT);
 	w->bx_slot = WALK_SIGNAL_BX ? sp + WALK_SIGNAL_BX : WALK_BX_LOST;
 	w->exact = 1;
-	w->outer = 1;
+	w->outer = WALK_OUTER_OTHERS;
 	return w->pc ? true : walk_fail(w, WALK_ZERO);
 }
 
-/* A register as the present frame had it. */
+/*
+ * A register as the present frame had it. Compilers do not count on a scratch register during a
+ * call, but assembly does, of functions of its own (OpenSSL's AES calls one while rax is the frame
+ * pointer): the innermost caller's are those of its callee. A frame that makes no sense with that
+ * ends the walk.
+ */
 WALK_INLINE bool walk_register(struct walk *w, uint32_t number, uint64_t *ret)
 {
 	bool bx = number == WALK_BX;
@@ -198,7 +205,7 @@ WALK_INLINE bool walk_register(struct walk *w, uint32_t number, uint64_t *ret)
 	if (bx && w->bx_slot)
 		return w->bx_slot != WALK_BX_LOST && walk_home_read(w, w->bx_slot, ret);
 #ifdef WALK_HOME_REGISTERS
-	return (bx || !w->outer) && walk_home_register(w, number, ret);
+	return (bx || w->outer <= 1) && walk_home_register(w, number, ret);
 #else
 	return false;
 #endif
@@ -223,6 +230,8 @@ WALK_INLINE bool walk_cfa(struct walk *w, const struct walk_rule *rule, uint64_t
 		if (!walk_register(w, rule->cfa_register, &cfa))
 			return walk_fail(w, WALK_UNSUPPORTED);
 		cfa += (int64_t)rule->cfa_offset;
+		if (w->outer && cfa - w->sp > WALK_SCRATCH_FRAME_MAX)
+			return walk_fail(w, WALK_UNSUPPORTED);
 		break;
 	case WALK_CFA_PLT:
 		cfa += 8 + ((uint64_t)((w->pc & 15) >= (uint64_t)rule->cfa_offset) << 3);
@@ -274,7 +283,7 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	if (rule->bx_offset != WALK_BX_SAME)
 		w->bx_slot = rule->bx_offset ? cfa + (int64_t)rule->bx_offset : WALK_BX_LOST;
 	w->exact = 0;
-	w->outer = 1;
+	w->outer++;
 	return ra ? true : walk_fail(w, WALK_ZERO);
 }
 

@@ -189,6 +189,52 @@ static void a_return_address_in_a_register_is_found_there(void)
 	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_UNSUPPORTED);
 }
 
+#ifdef __x86_64__
+/* rax is the frame pointer of a function that calls another one. */
+__asm__(".pushsection .text\n"
+	"scratch_caller:\n"
+	".cfi_startproc\n"
+	"mov %rsp, %rax\n"
+	".cfi_def_cfa_register rax\n"
+	"sub $64, %rsp\n"
+	"call scratch_callee\n"
+	"scratch_called: mov %rax, %rsp\n"
+	".cfi_def_cfa_register rsp\n"
+	"ret\n"
+	".cfi_endproc\n"
+	"scratch_callee:\n"
+	".cfi_startproc\n"
+	"nop\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".popsection\n");
+extern const char scratch_callee[], scratch_called[];
+
+static void a_caller_in_assembly_keeps_a_scratch_register_of_its_own(void)
+{
+	uint64_t stack[12] = {(uintptr_t)scratch_called}, sp, registers[16] = {0};
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start;
+	enum walk_end end;
+
+	take();
+	start = start_of(&moment);
+	sp = start.sp;
+	stack[9] = moment.expected[1];
+	registers[0] = sp + 9 * sizeof(*stack);
+	start.pc = (uintptr_t)scratch_callee;
+	start.exact = true;
+	start.stack = (const uint8_t *)stack;
+	start.stack_size = sizeof(stack);
+	start.registers = registers;
+	start.register_count = 16;
+	CHECK(unwind_walk(&start, frames, &end) >= 3);
+	CHECK(frames[1] == (uintptr_t)scratch_called && frames[2] == moment.expected[1]);
+	registers[0] = sp + (1 << 20);
+	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_UNSUPPORTED);
+}
+#endif
+
 static void a_pending_table_and_an_unknown_address_are_told_apart(void)
 {
 	struct walk_mapping pending = {
@@ -285,6 +331,9 @@ int main(void)
 	RUN(a_trampoline_without_its_frame_ends_the_walk);
 	RUN(a_stack_that_was_cut_ends_with_a_fault);
 	RUN(a_return_address_in_a_register_is_found_there);
+#ifdef __x86_64__
+	RUN(a_caller_in_assembly_keeps_a_scratch_register_of_its_own);
+#endif
 	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
 	RUN(pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read);
 	RUN(frames_that_run_python_are_marked_by_their_entries);
