@@ -530,6 +530,11 @@ static void print_summary(const struct record *r, const struct session *s, bool 
 {
 	status_summary(session_totals(s), session_elapsed_ns(s),
 		r->temporary.size || !whole ? NULL : r->profile_path);
+	if (session_stripped(s))
+		cmd_error("'%s' has no symbols: its debug package, or DEBUGINFOD_URLS, would name "
+			  "its "
+			  "functions ('xpuprof report' says more)",
+			session_stripped(s));
 	vec_foreach (output, &r->outputs)
 		if (output->exporter && output->made && strcmp(output->path, "-"))
 			cmd_error("wrote %s", output->path);

@@ -486,6 +486,7 @@ void session_close(struct session *s)
 	buf_release(&s->library);
 	buf_release(&s->notes);
 	buf_release(&s->refusals);
+	buf_release(&s->stripped);
 	buf_release(&s->mark);
 	free(s);
 }
@@ -498,6 +499,11 @@ const struct profile_totals *session_totals(const struct session *s)
 uint64_t session_elapsed_ns(const struct session *s)
 {
 	return s->end_ns - s->start_ns;
+}
+
+const char *session_stripped(const struct session *s)
+{
+	return s->stripped.size ? buf_text(&s->stripped) : NULL;
 }
 
 const struct buf *session_refusals(const struct session *s)

@@ -113,6 +113,9 @@ const struct profile_totals *session_totals(const struct session *s);
 uint64_t session_elapsed_ns(const struct session *s);
 /* Things the user should know ("no CPU stacks: ..."), one line each. */
 const struct buf *session_notes(const struct session *s);
+/* After session_finish: the file without symbols in which many of the places in code are that were
+ * recorded, if there is one; else NULL. */
+const char *session_stripped(const struct session *s);
 /* After session_finish: what was refused in the end though all else was recorded, and what still
  * runs, one line each. */
 const struct buf *session_refusals(const struct session *s);

@@ -19,6 +19,7 @@
 #define STOP_POLL_US	2000
 /* How long the end of a recording may wait for debug files from servers, for one module's DWARF,
  * and for the text of GPU code. */
+#define STRIPPED_MUCH	  5 /* one part in so many of all places in code is worth a line */
 #define SERVERS_LIMIT_NS  (30 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS	  (60 * NS_PER_SECOND)
 #define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
@@ -132,6 +133,17 @@ static void report_naming(void *context, const char *what)
 	session_report(context, &(struct session_progress){.text = what});
 }
 
+static void note_stripped(void *context, const char *path, uint64_t places)
+{
+	struct session *s = context;
+
+	if (places <= s->stripped_places)
+		return;
+	s->stripped_places = places;
+	buf_reset(&s->stripped);
+	buf_puts(&s->stripped, path);
+}
+
 static int name_code(struct session *s)
 {
 	const struct files_processes processes =
@@ -148,10 +160,14 @@ static int name_code(struct session *s)
 		.user = session_lesser_user(s),
 		.stopped = naming_stopped,
 		.progress = report_naming,
+		.stripped = note_stripped,
 		.context = s,
 	};
-	struct symbolize_stats stats;
+	struct symbolize_stats stats = {0};
 	int error = symbolize_profile(s->writer, &options, &stats);
+
+	if (s->stripped_places < stats.locations / STRIPPED_MUCH || s->stripped.failed)
+		buf_reset(&s->stripped);
 
 	session_report(s, NULL);
 	return error;

@@ -23,6 +23,8 @@ struct session {
 	struct buf library;
 	struct buf notes;
 	struct buf refusals;
+	struct buf stripped; /* see session_stripped; empty: there is none */
+	uint64_t stripped_places;
 	struct buf mark;	    /* "NAME=value" that only this recording's processes have */
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;

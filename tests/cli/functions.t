@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 
@@ -103,7 +104,9 @@ def check_stripped():
         f.write(SPINS)
     for name, options in (("named", []), ("stripped", ["-s"])):
         run(*compiler, "-O1", *options, "-o", name, "spins.c")
-        run(PROGRAM, "record", "-q", "--cpu-only", "-F", "997", "-o", "spins.xpu", f"./{name}")
+        done = subprocess.run([PROGRAM, "record", "--cpu-only", "-F", "997", "-o", "spins.xpu", f"./{name}"],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        result(("/stripped' has no symbols" in done.stderr) == (name == "stripped"), f"what record says of a {name} program", done.stderr)
         said = [line for line in run(PROGRAM, "report", "spins.xpu").splitlines() if line.startswith("no names")]
         result(len(said) == (name == "stripped") and all("/stripped'" in line and "DEBUGINFOD_URLS" in line for line in said),
                f"a {name} program has {len(said)} lines about what would name it", *said)
