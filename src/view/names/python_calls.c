@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The names are those of CPython 3.8 to 3.14, from its sources: Python/ceval.c, Objects/call.c,
- * methodobject.c, descrobject.c, classobject.c, genobject.c, typeobject.c (slots), Python/import.c
- * and pythonrun.c. They stand between any two functions of a Python program, in another order in
- * each version, and say nothing that the two do not say. All others of the interpreter do what the
- * program asked for (sort a list, match a pattern, collect garbage), so they are not here: a
- * function that is missing here is a frame too many, one too many hides work.
+ * The names are those of CPython, checked against the symbols of 3.8 to 3.13: Python/ceval.c,
+ * Objects/call.c, methodobject.c, descrobject.c, classobject.c, genobject.c, typeobject.c (slots),
+ * Python/import.c and pythonrun.c. They stand between any two functions of a Python program, in
+ * another order in each version, and say nothing that the two do not say. All others of the
+ * interpreter do what the program asked for (sort a list, match a pattern, collect garbage), so
+ * they are not here: a function that is missing here is a frame too many, one too many hides work.
  */
 #include "view/names/python_calls.h"
 
