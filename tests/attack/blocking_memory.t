@@ -43,7 +43,7 @@ def check():
     run_for([*targets, genuine], 0.2)
     r.ask_to_end()
     r.process.wait() # what it left behind ends with the targets
-    attack.wait_until(lambda: len(r.pids()) <= 4, 5) # others are dying
+    attack.wait_until(lambda: len(r.pids()) <= 4) # others are dying
     left = len(r.pids())
     for target in [*targets, genuine]:
         attack.end(target)
