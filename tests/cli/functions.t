@@ -34,10 +34,10 @@ def calls_itself(depth, seconds):
     return calls_itself(depth - 1, seconds) if depth else python_alone(seconds)
 
 def calls_both():
-    calls_itself(5, 0.25)
-    native_below(0.5)
+    calls_itself(5, 0.4)
+    native_below(0.8)
 
-python_alone(0.25)
+python_alone(0.4)
 calls_both()
 """
 
@@ -91,7 +91,12 @@ def check_flame(path, report):
 
 SPINS = """
 static volatile unsigned x;
-static void __attribute__((noinline)) spin(void) { for (unsigned i = 0; i < 300000000u; i++) x += i; }
+#define TWICE(code) code code
+/* Many instructions, so that samples fall on more places of it than of anything else. */
+static void __attribute__((noinline)) spin(void)
+{
+	for (unsigned i = 0; i < 5000000u; i++) { TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(x += i;)))))) }
+}
 int main(void) { spin(); return 0; }
 """
 
