@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "bpf/stack.h"
+#include "bpf/raw.h"
 
 #define SAMPLE_RING_BYTES (4 << 20)
 #define LAUNCH_RING_BYTES (8 << 20)
@@ -206,6 +206,70 @@ static __always_inline bool take_turns(
 	default:
 		return thread_turns(b, p);
 	}
+}
+
+/* Pieces of raw material: false when there is none further. */
+
+__noinline int thread_piece(struct stack_buffer *b, uint32_t piece)
+{
+	return b && send_piece(b, &launches, LAUNCH_RING_BYTES, &b->record.launch,
+			    sizeof(b->record.launch), piece);
+}
+
+__noinline int sample_piece(uint32_t piece)
+{
+	uint32_t buffer = SAMPLE_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b && send_piece(b, &samples, SAMPLE_RING_BYTES, &b->record.sample,
+			    sizeof(b->record.sample), piece);
+}
+
+__noinline int launch_piece(uint32_t piece)
+{
+	uint32_t buffer = LAUNCH_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b && send_piece(b, &launches, LAUNCH_RING_BYTES, &b->record.launch,
+			    sizeof(b->record.launch), piece);
+}
+
+__noinline int wait_piece(uint32_t piece)
+{
+	uint32_t buffer = WAIT_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b && send_piece(b, &waits, WAIT_RING_BYTES, &b->record.wait, sizeof(b->record.wait),
+			    piece);
+}
+
+static __always_inline bool take_piece(
+	struct stack_buffer *b, const uint32_t buffer, uint32_t piece)
+{
+	switch (buffer) {
+	case SAMPLE_BUFFER:
+		return sample_piece(piece);
+	case LAUNCH_BUFFER:
+		return launch_piece(piece);
+	case WAIT_BUFFER:
+		return wait_piece(piece);
+	default:
+		return thread_piece(b, piece);
+	}
+}
+
+/* Sends raw material if the stack is worth it, in front of a record that has so many words; how
+ * many it has then. */
+static __always_inline uint64_t add_raw(struct stack_buffer *b, const struct python_buffer *p,
+	const uint32_t buffer, void *ring, uint64_t ring_bytes, uint64_t words, uint64_t now_ns)
+{
+	if (!wants_raw(b, ring, ring_bytes, now_ns))
+		return words;
+	b->raw_gap = 0;
+	for (uint32_t i = 0; i < RAW_PIECES; i++)
+		if (!take_piece(b, buffer, i))
+			break;
+	return finish_raw(b, p, words);
 }
 
 static __always_inline struct python_buffer *find_python_buffer(const uint32_t buffer)

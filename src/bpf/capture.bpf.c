@@ -37,7 +37,7 @@ static __always_inline void send_launch(
 	struct bpf_launch_event *e = &b->record.launch;
 	const struct python_buffer *p = NULL;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
-	uint64_t size;
+	uint64_t words;
 
 	e->time_ns = bpf_ktime_get_ns();
 	e->instance = PT_REGS_PARM1(ctx);
@@ -52,15 +52,13 @@ static __always_inline void send_launch(
 		count(&lost.launches);
 		return;
 	}
-	size = sizeof(*e) + finish_stack(b, p, 0) * sizeof(uint64_t);
+	words = finish_stack(b, p, 0);
+	words = add_raw(b, p, buffer, &launches, LAUNCH_RING_BYTES, words, e->time_ns);
 	if (wakes_for_code(p, e->time_ns))
 		flags = BPF_RB_FORCE_WAKEUP;
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
-	if (wants_raw(b, &launches, LAUNCH_RING_BYTES, e->time_ns) &&
-		send_raw(b, p, &launches, e, size, flags))
-		return;
-	if (bpf_ringbuf_output(&launches, e, size, flags))
+	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + words * sizeof(uint64_t), flags))
 		count(&lost.launches);
 }
 
@@ -182,18 +180,15 @@ static __always_inline void send_sample(
 	struct stack_buffer *b, const struct python_buffer *p, uint64_t kernel_depth)
 {
 	struct bpf_sample_event *e = &b->record.sample;
-	uint64_t size = sizeof(*e) + finish_stack(b, p, kernel_depth) * sizeof(uint64_t);
-	uint64_t flags =
-		wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
+	uint64_t words = finish_stack(b, p, kernel_depth), flags;
 
 	if (b->part_lost) {
 		count(&lost.samples);
 		return;
 	}
-	if (wants_raw(b, &samples, SAMPLE_RING_BYTES, e->time_ns) &&
-		send_raw(b, p, &samples, e, size, flags))
-		return;
-	if (bpf_ringbuf_output(&samples, e, size, flags))
+	words = add_raw(b, p, SAMPLE_BUFFER, &samples, SAMPLE_RING_BYTES, words, e->time_ns);
+	flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
+	if (bpf_ringbuf_output(&samples, e, sizeof(*e) + words * sizeof(uint64_t), flags))
 		count(&lost.samples);
 }
 

@@ -18,15 +18,15 @@
  *	kernel_depth words       addresses in the kernel
  *	python_depth * 2 words   Python frames
  *	entry_count words        where the evaluation loops are on the stack; only with raw material
- *	raw_size bytes           struct bpf_raw_stack and the stack from its sp on: when the walk came to code
- *	                         whose table is not ready (WALK_PENDING, WALK_NO_MAPPING), or code was
- *	                         mapped that the recorder had not published yet, so that it can walk
- *	                         later. A multiple of 8.
+ *	raw_size bytes           struct bpf_raw_stack and a piece of the stack. A multiple of 8.
  *
  * A stack that is deeper than a buffer is sent in parts: records of that kind, of the same thread
  * and time, in order of `part`, each with `more` set, and then the record itself. A part has the
- * next native words, Python frames and entries, or only some of these; no kernel words and nothing
- * raw.
+ * next native words, Python frames and entries, or only some of these, and no kernel words.
+ *
+ * Raw material is sent when the walk came to code whose table is not ready (WALK_PENDING,
+ * WALK_NO_MAPPING), or code was mapped that the recorder had not published yet, so that it can walk
+ * later: in parts that have nothing else, each with the next piece of the stack.
  *
  * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range
  * of `mappings`, an array that is shared with the recorder. A published range is never changed: a
@@ -61,11 +61,12 @@ struct bpf_stack {
 #define BPF_PART_FRAMES	   256 /* native ones of a record at most */
 #define BPF_REGISTERS	   16
 #define BPF_RAW_PAGE_BYTES 4096
+#define BPF_RAW_PAGES_MAX  256 /* of a stack: 1 MiB */
 
 /*
- * The registers that a walk begins with; bytes of the stack, from sp on, follow. Pages that could
- * not be read are left out: a program with a large array on its stack need not have touched all of
- * them.
+ * The registers that a walk begins with; bytes of the stack follow, from sp or a later page on.
+ * Pages that could not be read are left out: a program with a large array on its stack need not
+ * have touched all of them.
  */
 struct bpf_raw_stack {
 	uint64_t pc;
@@ -75,7 +76,8 @@ struct bpf_raw_stack {
 	uint64_t exact; /* 1: pc was interrupted there; 0: it is a return address */
 	/* all of them, by DWARF's numbers; only with an interrupted pc */
 	uint64_t registers[BPF_REGISTERS];
-	uint64_t pages; /* bit i: the i-th, counted from the one that sp is in, is there */
+	uint32_t first; /* the page of the first byte, counted from the one that sp is in */
+	uint32_t pages; /* bit i: the i-th from there on is there */
 };
 
 struct bpf_sample_event {

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A whole stack: Python's frames first, because they mark native frames as theirs, then the native
- * ones, and where these came to code whose table is not ready, raw material for a later walk.
+ * ones.
  *
  *	record	[ head | native | kernel | Python ]		as events.h says
- *		[ head | native | kernel | Python | entries | registers | stack ]
+ *		[ head | native | kernel | Python | entries ]	with raw material (raw.h)
  *	part	[ head | native | Python | entries ]
  *
  * Of a stack that is deeper than there is room for, the two walks take turns: Python's goes on
  * until its room is full, the native one until it has met the loops of these frames, or its own
  * room is full. Then what both have found is sent as a part.
- *
- * Raw material is sent, too, while code is mapped that the recorder has not published yet: the walk
- * may have used the rules of code that was there before. It is rare and large: it is made in the
- * ring, in a reservation of the largest size, and only as long as half of the ring is free, so that
- * it displaces no other records. Code that stays unknown stops being sent.
  *
  * Code objects that were not seen lately are worth waking the reader for: their names are read from
  * the program's memory, and may be gone soon.
@@ -25,17 +20,12 @@
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
-#define RECORD_WORDS (BPF_PART_FRAMES + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_ROOM)
-#define MORE_WORDS   (RECORD_WORDS - BPF_PART_FRAMES)
-#define PLAIN_STEPS  8 /* between two that need the whole walker */
-#define NATIVE_STEPS (PLAIN_STEPS + 1)
-#define PYTHON_STEPS 4 /* in a turn */
-#define RAW_BYTES    32768
-#define RAW_PAGES    16 /* that are looked at, for so many bytes */
-#define RAW_MAX                                                                                    \
-	1024 /* how often per page of code: while its table is made or its mapping not published */
-#define RAW_UNKNOWN_MAX	  64	    /* and when it probably never will be */
-#define NEWS_NS		  500000000 /* which takes no longer */
+#define RECORD_WORDS                                                                               \
+	(BPF_PART_FRAMES + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_ROOM + WALK_PYTHON_ENTRIES_ROOM)
+#define MORE_WORDS	  (RECORD_WORDS - BPF_PART_FRAMES)
+#define PLAIN_STEPS	  8 /* between two that need the whole walker */
+#define NATIVE_STEPS	  (PLAIN_STEPS + 1)
+#define PYTHON_STEPS	  4 /* in a turn */
 #define PYTHON_WINDOW	  1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
 #define CODE_OBJECTS	  16384
@@ -57,14 +47,6 @@ struct record {
 		};
 	};
 	uint64_t words[BPF_PART_FRAMES];
-};
-
-struct raw_record {
-	struct record record;
-	uint64_t more[MORE_WORDS];
-	uint64_t entries[WALK_PYTHON_ENTRIES_ROOM];
-	struct bpf_raw_stack start;
-	uint8_t stack[RAW_BYTES];
 };
 
 /* The Python side, which most threads need not have. */
@@ -100,7 +82,9 @@ struct stack_buffer {
 	uint8_t python_turn; /* whose turn it is */
 	uint8_t python_open; /* Python's chain has not been followed to its end */
 	uint8_t native_ended;
-	uint8_t reserved[5];
+	uint8_t raw_sent; /* raw material was */
+	uint8_t raw_gap;  /* pieces of it in a row that could not be read */
+	uint8_t reserved[3];
 	struct record record;
 	struct walker walker; /* behind the record */
 };
@@ -110,25 +94,7 @@ _Static_assert(__builtin_offsetof(struct stack_buffer, walker.window) ==
 		       __builtin_offsetof(struct stack_buffer, record.words) +
 			       BPF_PART_FRAMES * sizeof(uint64_t),
 	"the window is where the words go on");
-_Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t) &&
-		       WINDOW_BYTES >=
-			       (2 * WALK_PYTHON_ROOM + WALK_PYTHON_ENTRIES_ROOM) * sizeof(uint64_t),
-	"the words end in the window");
-
-/* How often raw material was sent, and since when. */
-struct raw_count {
-	uint64_t since_ns;
-	uint32_t count;
-	uint32_t reserved;
-};
-
-/* By the generation of mappings and the page of the unknown code, or by process. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, uint64_t);
-	__type(value, struct raw_count);
-} raw_counts SEC(".maps");
+_Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t), "the words end in the window");
 
 /* Python code objects seen lately, where their hash says. */
 struct {
@@ -355,7 +321,7 @@ static __always_inline void walk_begin(struct stack_buffer *b, const struct pyth
 	start->exact = w->exact;
 	b->entry_count = b->sent = 0;
 	b->part = 0;
-	b->part_lost = b->native_ended = 0;
+	b->part_lost = b->native_ended = b->raw_sent = 0;
 	b->has_python = b->python_turn = b->python_open = p != NULL;
 	b->walker.walk.entry = 0;
 	__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
@@ -370,7 +336,7 @@ static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 	b->walker.outdated = 0;
 	b->walker.walk.end = end;
 	b->part = 0;
-	b->part_lost = 0;
+	b->part_lost = b->raw_sent = 0;
 }
 
 /* ------------------------------------------------------------------ records */
@@ -467,104 +433,5 @@ static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64
 	if (!p || !p->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
 		return false;
 	woken_ns = now_ns;
-	return true;
-}
-
-static __always_inline bool is_blocked(const struct walk *w)
-{
-	return w->end == WALK_PENDING || w->end == WALK_NO_MAPPING;
-}
-
-static __always_inline struct raw_count *find_raw_count(
-	const struct stack_buffer *b, uint64_t *ret_key)
-{
-	const struct walk *w = &b->walker.walk;
-	uint32_t page = is_blocked(w) ? w->pc / PAGE_BYTES : 0;
-
-	*ret_key = b->walker.generation ? (uint64_t)b->walker.generation << 32 | page : b->pid;
-	return bpf_map_lookup_elem(&raw_counts, ret_key);
-}
-
-/* Whether the recorder may not have published yet what is mapped where the walk ended. */
-static __always_inline bool is_news(const struct stack_buffer *b, uint64_t now_ns)
-{
-	uint64_t key;
-	const struct raw_count *sent = find_raw_count(b, &key);
-
-	return !sent || now_ns - sent->since_ns < NEWS_NS;
-}
-
-/* Whether the stack is worth its raw material. */
-static __always_inline bool wants_raw(
-	struct stack_buffer *b, void *ring, uint64_t ring_bytes, uint64_t now_ns)
-{
-	const struct walk *w = &b->walker.walk;
-	struct raw_count first = {.since_ns = now_ns, .count = 1}, *sent;
-	uint64_t key;
-	bool unknown;
-
-	if ((!is_blocked(w) && !b->walker.outdated) || !b->walker.start.pc ||
-		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
-		return false;
-	sent = find_raw_count(b, &key);
-	if (!sent) {
-		bpf_map_update_elem(&raw_counts, &key, &first, BPF_ANY);
-		return true;
-	}
-	unknown = w->end == WALK_NO_MAPPING && now_ns - sent->since_ns >= NEWS_NS;
-	return sent->count++ < (unknown ? RAW_UNKNOWN_MAX : RAW_MAX);
-}
-
-/* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that
- * reaches. */
-static __always_inline uint64_t add_stack(
-	struct raw_record *r, uint64_t end, struct bpf_raw_stack *start)
-{
-	uint64_t sp = start->sp, size = PAGE_BYTES - sp % PAGE_BYTES, pages = 0, got;
-
-	_Static_assert(PAGE_BYTES == BPF_RAW_PAGE_BYTES, "the reader counts as we do");
-	for (int i = 0; i < RAW_PAGES; i++) {
-		asm volatile("" : "+r"(end));
-		if (end > sizeof(*r) - PAGE_BYTES)
-			break;
-		/* Without a branch, which the verifier would follow to both sides on each page. */
-		got = ~(bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp) >> 63);
-		asm volatile("" : "+r"(got));
-		pages |= (got & 1) << i;
-		end += size & got;
-		sp += size;
-		size = PAGE_BYTES;
-	}
-	start->pages = pages;
-	return end;
-}
-
-/*
- * Sends a record of `size` bytes, which begins at `head`, with raw material behind it: false when
- * the ring has no room.
- */
-static __always_inline bool send_raw(struct stack_buffer *b, const struct python_buffer *p,
-	void *ring, const void *head, uint64_t size, uint64_t flags)
-{
-	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
-	struct bpf_raw_stack *start = &b->walker.start;
-	uint64_t entries = p ? p->stack.entry_count : 0, begin;
-	struct bpf_stack *s;
-
-	if (!r)
-		return false;
-	asm volatile("" : "+r"(entries));
-	if (entries > WALK_PYTHON_ENTRIES_ROOM)
-		entries = WALK_PYTHON_ENTRIES_ROOM;
-	s = (struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)head));
-	bpf_probe_read_kernel(r, size, head);
-	if (entries)
-		bpf_probe_read_kernel(
-			(uint8_t *)r + size, entries * sizeof(uint64_t), p->stack.entries);
-	begin = size + entries * sizeof(uint64_t);
-	s->entry_count = entries;
-	s->raw_size = (add_stack(r, begin + sizeof(*start), start) - begin) & ~7u;
-	bpf_probe_read_kernel((uint8_t *)r + begin, sizeof(*start), start);
-	bpf_ringbuf_submit(r, flags);
 	return true;
 }

@@ -422,15 +422,15 @@ static __always_inline bool send_wait_begin(
 	long bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
 		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
 	uint64_t kernel_depth = bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0;
-	uint64_t size = sizeof(*e) + finish_stack(b, p, kernel_depth) * sizeof(uint64_t);
+	uint64_t words = finish_stack(b, p, kernel_depth);
 	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 
 	if (b->part_lost)
 		return false;
-	if (wants_raw(b, &waits, WAIT_RING_BYTES, e->time_ns) &&
-		send_raw(b, p, &waits, e, size, flags))
-		return true;
-	return !is_too_early(b, e->time_ns) && !bpf_ringbuf_output(&waits, e, size, flags);
+	words = add_raw(b, p, WAIT_BUFFER, &waits, WAIT_RING_BYTES, words, e->time_ns);
+	if (!b->raw_sent && is_too_early(b, e->time_ns))
+		return false;
+	return !bpf_ringbuf_output(&waits, e, sizeof(*e) + words * sizeof(uint64_t), flags);
 }
 
 /* Sends the stack with which the current thread begins to wait. If that fails, the next wait of

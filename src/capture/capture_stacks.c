@@ -344,6 +344,7 @@ static int keep_walked(struct capture *c, struct process *process, const struct 
 	lean.start = NULL;
 	lean.memory = NULL;
 	lean.memory_size = 0;
+	lean.absent = NULL;
 	*ret_kept = keep_stack(c, process, &lean, what, &error);
 	return error;
 }

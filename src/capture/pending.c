@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/events.h"
+#include "unwind/unwind.h"
 
 /* One that is kept is copied when it changes. */
 static size_t space_bytes(const struct address_space *space)
@@ -45,7 +46,7 @@ static size_t size_of(const struct raw_stack *s)
 
 	return sizeof(struct pending_sample) + words * sizeof(uint64_t) +
 	       s->python_depth * (sizeof(*s->python) + sizeof(uint32_t)) + sizeof(*s->start) +
-	       s->memory_size + 64;
+	       s->memory_size + UNWIND_PAGE_WORDS * sizeof(*s->absent) + 64;
 }
 
 static void copy_stack(struct pending_sample *to, const struct raw_stack *from)
@@ -60,6 +61,8 @@ static void copy_stack(struct pending_sample *to, const struct raw_stack *from)
 	s->entries = keep(&at, from->entries, from->entry_count * sizeof(*from->entries));
 	s->start = from->start ? keep(&at, from->start, sizeof(*from->start)) : NULL;
 	s->memory = keep(&at, from->memory, from->memory_size);
+	s->absent = from->absent ? keep(&at, from->absent, UNWIND_PAGE_WORDS * sizeof(*s->absent))
+				 : NULL;
 	to->python_locations = (uint32_t *)at;
 	s->python_locations = to->python_locations;
 	if (!from->loops)

@@ -13,7 +13,7 @@
 #include "capture/stacks.h"
 #include "profile/model.h"
 
-#define PENDING_BYTES  ((size_t)32 << 20)
+#define PENDING_BYTES  ((size_t)128 << 20)
 #define PENDING_AGE_NS (10 * NS_PER_SECOND)
 
 struct pending_sample {

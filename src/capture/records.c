@@ -15,7 +15,7 @@ static size_t stack_size(const struct bpf_stack *s)
 	if (s->user_depth > WALK_FRAMES_MAX || s->kernel_depth > BPF_KERNEL_DEPTH_MAX ||
 		s->python_depth > WALK_PYTHON_FRAMES_MAX ||
 		s->entry_count > WALK_PYTHON_ENTRIES_MAX || s->walk_end >= WALK_ENDS ||
-		(s->more && (s->kernel_depth || s->raw_size)))
+		(s->more ? s->kernel_depth : s->raw_size))
 		return SIZE_MAX;
 	if (s->raw_size && (s->raw_size < sizeof(struct bpf_raw_stack) || s->raw_size % 8))
 		return SIZE_MAX;

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
+#include "unwind/unwind.h"
 #include "walk/cut.h"
 
 #define STACKS_MAX 64 /* that are not whole, at once */
@@ -18,7 +20,13 @@ struct part_stack {
 	struct vec(uint64_t) user;
 	struct vec(struct walk_python_frame) python;
 	struct vec(uint64_t) entries;
+	struct bpf_raw_stack start; /* if there is memory */
+	struct vec(uint8_t) memory; /* from start.sp on, nulls for pages that are absent */
+	uint32_t pages;		    /* how many these are */
+	uint64_t absent[UNWIND_PAGE_WORDS];
 };
+
+_Static_assert(BPF_RAW_PAGES_MAX <= 64 * UNWIND_PAGE_WORDS, "the walk knows of all pages");
 
 struct stack_parts {
 	struct part_stack stacks[STACKS_MAX];
@@ -36,6 +44,7 @@ void stack_parts_free(struct stack_parts *p)
 		vec_release(&p->stacks[i].user);
 		vec_release(&p->stacks[i].python);
 		vec_release(&p->stacks[i].entries);
+		vec_release(&p->stacks[i].memory);
 	}
 	free(p);
 }
@@ -64,7 +73,8 @@ static struct part_stack *begin(struct stack_parts *p, enum parts_ring ring, uin
 	s->ring = ring;
 	s->tid = tid;
 	s->count = s->followed = 0;
-	s->user.count = s->python.count = s->entries.count = 0;
+	s->user.count = s->python.count = s->entries.count = s->memory.count = 0;
+	s->pages = 0;
 	return s;
 }
 
@@ -97,6 +107,55 @@ static int append(struct part_stack *s, const struct raw_stack *part)
 	return error;
 }
 
+/* Adds one page, or what is left of it above sp: its copy, or NULL when it is absent. */
+static int append_page(struct part_stack *s, const uint8_t *copy, size_t size)
+{
+	int error = vec_reserve(&s->memory, size);
+
+	if (error)
+		return error;
+	if (copy)
+		memcpy(s->memory.items + s->memory.count, copy, size);
+	else
+		memset(s->memory.items + s->memory.count, 0, size);
+	if (!copy)
+		s->absent[s->pages / 64] |= 1ull << s->pages % 64;
+	s->memory.count += size;
+	s->pages++;
+	return 0;
+}
+
+static size_t page_size(const struct part_stack *s)
+{
+	return BPF_RAW_PAGE_BYTES - (s->pages ? 0 : s->start.sp % BPF_RAW_PAGE_BYTES);
+}
+
+/* Adds a piece of the stack's memory. */
+static int append_piece(struct part_stack *s, const struct raw_stack *part)
+{
+	const uint32_t first = part->start->first;
+	uint32_t pages = part->start->pages;
+	size_t at = 0, size;
+	int error = 0;
+
+	if (!s->pages) {
+		s->start = *part->start;
+		memset(s->absent, 0, sizeof(s->absent));
+	}
+	if (first < s->pages || first > BPF_RAW_PAGES_MAX)
+		return -EPROTO;
+	while (!error && s->pages < first)
+		error = append_page(s, NULL, page_size(s));
+	for (; !error && pages; pages >>= 1) {
+		size = page_size(s);
+		if (s->pages >= BPF_RAW_PAGES_MAX || (pages & 1 && size > part->memory_size - at))
+			return -EPROTO;
+		error = append_page(s, pages & 1 ? part->memory + at : NULL, size);
+		at += pages & 1 ? size : 0;
+	}
+	return error;
+}
+
 static int add(struct stack_parts *p, struct part_stack *s, const struct bpf_stack *head,
 	const struct raw_stack *part)
 {
@@ -105,6 +164,8 @@ static int add(struct stack_parts *p, struct part_stack *s, const struct bpf_sta
 	if (head->python_void)
 		forget_python(s);
 	error = append(s, part);
+	if (!error && part->start)
+		error = append_piece(s, part);
 	s->count = error ? 0 : s->count + 1;
 	s->turn = ++p->turns;
 	return error;
@@ -142,5 +203,11 @@ int stack_parts_join(struct stack_parts *p, enum parts_ring ring, uint32_t tid,
 	raw->python_depth = (uint32_t)stack->python.count;
 	raw->entries = stack->entries.items;
 	raw->entry_count = (uint32_t)stack->entries.count;
+	if (stack->pages) {
+		raw->start = &stack->start;
+		raw->memory = stack->memory.items;
+		raw->memory_size = stack->memory.count;
+		raw->absent = stack->absent;
+	}
 	return 0;
 }

@@ -44,6 +44,7 @@ struct raw_stack {
 	const struct bpf_raw_stack *start; /* NULL: nothing was kept */
 	const uint8_t *memory;		   /* from start->sp on */
 	size_t memory_size;
+	const uint64_t *absent; /* pages that are not in there: UNWIND_PAGE_WORDS of bits */
 };
 
 /* The process that a stack was found in. */

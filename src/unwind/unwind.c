@@ -36,31 +36,23 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	return true;
 }
 
-/* Where a byte of the stack is in what was copied; false: on a page that is not there. */
-static bool find_byte(const struct unwind_start *start, uint64_t address, uint64_t *ret_at)
+/* Whether the byte of the stack was copied. */
+static bool is_there(const struct unwind_start *start, uint64_t address)
 {
-	uint64_t page = address / PAGE_BYTES - start->sp / PAGE_BYTES, absent = start->absent;
+	uint64_t page = address / PAGE_BYTES - start->sp / PAGE_BYTES;
 
-	if (address < start->sp || (page < 64 && absent >> page & 1))
-		return false;
-	if (page < 64)
-		absent &= (1ull << page) - 1;
-	*ret_at = address - start->sp - (uint64_t)__builtin_popcountll(absent) * PAGE_BYTES;
-	if (absent & 1)
-		*ret_at += start->sp % PAGE_BYTES;
-	return true;
+	return address >= start->sp && address - start->sp < start->stack_size &&
+	       (!start->absent || page / 64 >= UNWIND_PAGE_WORDS ||
+		       !(start->absent[page / 64] >> page % 64 & 1));
 }
 
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	const struct unwind_start *start = ((struct home *)w)->start;
-	uint64_t at, end;
 
-	if (!find_byte(start, address, &at) ||
-		!find_byte(start, address + sizeof(*ret) - 1, &end) ||
-		end - at != sizeof(*ret) - 1 || end >= start->stack_size)
+	if (!is_there(start, address) || !is_there(start, address + sizeof(*ret) - 1))
 		return false;
-	memcpy(ret, start->stack + at, sizeof(*ret));
+	memcpy(ret, start->stack + (address - start->sp), sizeof(*ret));
 	return true;
 }
 

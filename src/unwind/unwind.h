@@ -9,6 +9,8 @@
 
 #include "walk/frame.h"
 
+#define UNWIND_PAGE_WORDS 4
+
 /* What a walk starts from. */
 struct unwind_start {
 	uint64_t pc;
@@ -20,8 +22,9 @@ struct unwind_start {
 	uint32_t register_count;
 	const uint8_t *stack; /* the bytes from sp on */
 	size_t stack_size;
-	/* pages of 4 KiB that are left out of `stack`: bit i is the i-th, counted from sp's */
-	uint64_t absent;
+	/* Pages of 4 KiB that are not in `stack`, whatever stands there: UNWIND_PAGE_WORDS of bits,
+	 * counted from sp's page on; NULL: none. */
+	const uint64_t *absent;
 	const struct walk_mapping *mappings; /* sorted */
 	uint32_t mapping_count;
 	const uint32_t *words; /* unwind_tables_words */

@@ -53,12 +53,20 @@ struct sampled {
 	size_t rest_size;
 };
 
+/* Raw material: a piece of a stack. */
+struct piece {
+	struct bpf_stack stack;
+	struct bpf_raw_stack *start; /* memory is behind it */
+	size_t memory_size;
+};
+
 static char library[4096];
 static struct notes *notes;
 /* Measured once: two markers that cost nearly the same may swap from one time to the next. */
 static struct marker_costs costs;
 static marker_function marker;
 static struct vec(struct sampled) all;
+static struct vec(struct piece) pieces;
 
 /* ------------------------------------------------------------------ what children do */
 
@@ -300,10 +308,26 @@ static bool begin(struct harness *h, const struct capture_options *options)
 	return true;
 }
 
+static void keep_piece(const struct bpf_stack *stack, const void *raw, size_t size)
+{
+	struct piece p = {.stack = *stack, .memory_size = stack->raw_size - sizeof(*p.start)};
+
+	CHECK(stack->more && !stack->user_depth && !stack->python_depth && !stack->entry_count);
+	CHECK(stack->raw_size > sizeof(*p.start) && stack->raw_size % 8 == 0 &&
+		stack->raw_size <= size);
+	p.start = malloc(size);
+	memcpy(p.start, raw, size);
+	CHECK(vec_push(&pieces, p) >= 0);
+}
+
 static void keep(const struct bpf_stack *stack, const void *parts, size_t size)
 {
 	struct sampled t = {.stack = *stack, .rest_size = size - stack->user_depth * 8};
 
+	if (stack->raw_size) {
+		keep_piece(stack, parts, size);
+		return;
+	}
 	t.user = malloc(size + 8);
 	memcpy(t.user, parts, size);
 	t.rest = (uint8_t *)(t.user + stack->user_depth);
@@ -323,7 +347,7 @@ static void drain_all(struct ring *launches, struct ring *samples)
 	}
 	ring_snapshot(samples);
 	while (samples->data && (sample = ring_peek(samples, &size))) {
-		if (sample->stack.walk_end != WALK_NONE)
+		if (sample->stack.raw_size || sample->stack.walk_end != WALK_NONE)
 			keep(&sample->stack, sample + 1, size - sizeof(*sample));
 		ring_take(samples);
 	}
@@ -334,6 +358,9 @@ static void forget_all(void)
 	vec_foreach (t, &all)
 		free(t->user);
 	vec_release(&all);
+	vec_foreach (p, &pieces)
+		free(p->start);
+	vec_release(&pieces);
 }
 
 static const struct capture_options launches_only = {.launches = true, .library = library};
@@ -417,7 +444,7 @@ static void code_without_frame_pointers_is_walked_to_the_outermost_function(void
 	CHECK(has_noted(t, 1, 0, 22));
 	CHECK(t->stack.walk_end == WALK_COMPLETE);
 	CHECK(t->stack.space == SPACE);
-	CHECK(!t->stack.raw_size);
+	CHECK(!pieces.count);
 	CHECK(t->stack.user_depth > 24); /* and main, and what calls it */
 }
 
@@ -508,66 +535,80 @@ static void a_forked_child_has_its_parents_mappings_at_once(void)
 	CHECK(t->stack.space == SPACE);
 }
 
-/* What can be walked later: the registers, and the stack up to its end. */
-static void check_raw(const struct sampled *t)
+/* What can be walked later: the registers, and the stack up to its end. Returns how many pages the
+ * pieces have, and leave out. */
+static uint32_t check_raw(const struct sampled *t, uint32_t *ret_absent)
 {
-	const struct bpf_raw_stack *start = (const struct bpf_raw_stack *)t->rest;
-	size_t size = t->stack.raw_size - sizeof(*start);
+	uint32_t pages = 0, next = 0;
 	bool found = false;
 
 	CHECK(t->stack.walk_end == WALK_NO_MAPPING && t->stack.space == 0);
-	CHECK(t->stack.raw_size >= sizeof(*start) + 256 && t->stack.raw_size % 8 == 0);
-	CHECK(t->stack.raw_size <= t->rest_size);
-	if (t->stack.raw_size < sizeof(*start) || t->stack.raw_size > t->rest_size)
-		return;
-	CHECK(start->pc == (t->user[0] & WALK_FRAME_ADDRESS) && !start->exact && start->sp);
-	for (size_t i = 0; i < size / 8; i++)
-		found |= ((const uint64_t *)(start + 1))[i] == notes->addresses[0];
+	CHECK(pieces.count && t->stack.part == pieces.count);
+	*ret_absent = 0;
+	for (size_t n = 0; n < pieces.count; n++) {
+		const struct piece *p = &pieces.items[n];
+
+		CHECK(p->stack.part == n && p->start->first >= next && p->start->pages);
+		CHECK(p->start->pc == (t->user[0] & WALK_FRAME_ADDRESS) && !p->start->exact &&
+			p->start->sp);
+		*ret_absent += p->start->first - next;
+		next = p->start->first;
+		for (uint32_t bits = p->start->pages; bits; bits >>= 1, next++) {
+			pages += bits & 1;
+			*ret_absent += !(bits & 1);
+		}
+		for (size_t i = 0; i < p->memory_size / 8; i++)
+			found |= ((const uint64_t *)(p->start + 1))[i] == notes->addresses[0];
+	}
 	CHECK(found);
+	return pages;
 }
 
 static void without_mappings_the_stack_itself_is_sent(void)
 {
 	const struct sampled *t;
+	uint32_t absent;
 
 	record(&launches_only, launch_in_a_chain, false);
 	t = only_one();
 	if (t)
-		check_raw(t);
+		CHECK(check_raw(t, &absent) > 0);
+}
+
+static void a_large_stack_is_sent_in_many_pieces(void)
+{
+	const struct sampled *t;
+	uint32_t absent;
+
+	record(&launches_only, launch_in_the_deep, false);
+	t = only_one();
+	if (t)
+		CHECK(check_raw(t, &absent) >= 301 * 144 / BPF_RAW_PAGE_BYTES);
 }
 
 static void untouched_pages_of_the_stack_are_left_out_of_what_is_sent(void)
 {
-	const struct bpf_raw_stack *start;
 	const struct sampled *t;
+	uint32_t absent;
 
 	record(&launches_only, launch_over_untouched_pages, false);
 	t = only_one();
-	if (!t)
-		return;
-	check_raw(t);
-	start = (const struct bpf_raw_stack *)t->rest;
-	CHECK(start->pages & 1 && (start->pages & (start->pages + 1))); /* there is a gap */
+	if (t)
+		CHECK(check_raw(t, &absent) && absent);
 }
 
 static void the_registers_of_a_sample_are_sent_with_its_stack(void)
 {
 	const struct capture_options options = {.sample_hz = 999};
-	uint32_t raw = 0;
+	uint32_t first = 0;
 
 	record(&options, spin, false);
-	vec_foreach (t, &all) {
-		size_t before = t->stack.kernel_depth * sizeof(uint64_t);
-		const struct bpf_raw_stack *start =
-			(const struct bpf_raw_stack *)(t->rest + before);
-
-		if (t->stack.raw_size < sizeof(*start) || before + t->stack.raw_size > t->rest_size)
-			continue;
-		raw++;
-		CHECK(start->exact && start->registers[6] == start->fp &&
-			start->registers[7] == start->sp);
+	vec_foreach (p, &pieces) {
+		first += !p->start->first;
+		CHECK(p->start->exact && p->start->registers[6] == p->start->fp &&
+			p->start->registers[7] == p->start->sp);
 	}
-	CHECK(raw > 10);
+	CHECK(first > 10);
 }
 
 static void exec_ends_what_was_told_of_the_image_before(void)
@@ -586,8 +627,8 @@ static void code_that_stays_unknown_stops_being_sent(void)
 
 	record(&launches_only, launch_often, false);
 	CHECK(all.count == 3000);
-	vec_foreach (t, &all)
-		raw += t->stack.raw_size != 0;
+	vec_foreach (p, &pieces)
+		raw += !p->start->first;
 	/* fewer where the ring was half full, or it took longer than publishing ever does */
 	CHECK(raw > 10 && raw <= 1024);
 }
@@ -713,6 +754,7 @@ int main(int argc, char **argv)
 	RUN(a_realigned_stack_is_walked);
 	RUN(a_forked_child_has_its_parents_mappings_at_once);
 	RUN(without_mappings_the_stack_itself_is_sent);
+	RUN(a_large_stack_is_sent_in_many_pieces);
 	RUN(untouched_pages_of_the_stack_are_left_out_of_what_is_sent);
 	RUN(the_registers_of_a_sample_are_sent_with_its_stack);
 	RUN(exec_ends_what_was_told_of_the_image_before);

@@ -177,6 +177,56 @@ static void a_stack_without_an_end_is_none(void)
 	end();
 }
 
+/*
+ * A stack from 0x1f00 on:
+ *
+ *	0x1f00  0x100 bytes, and a page    the first piece
+ *	0x3000  a page, which is absent    the second
+ *	0x4000  a page
+ *	0x5000  ten that are absent
+ *	0xf000  a page                     the third
+ */
+static int add_piece(uint16_t part, uint32_t first, uint32_t pages, size_t size)
+{
+	static uint8_t memory[2 * BPF_RAW_PAGE_BYTES];
+	const struct bpf_raw_stack start = {.pc = 1, .sp = 0x1f00, .first = first, .pages = pages};
+	const struct bpf_stack s = {.part = part, .more = 1};
+	const struct raw_stack r = {.start = &start, .memory = memory, .memory_size = size};
+
+	memset(memory, part + 1, sizeof(memory));
+	return stack_parts_add(parts, PARTS_SAMPLES, THREAD, &s, &r);
+}
+
+static void pieces_of_memory_are_where_they_were(void)
+{
+	static const uint64_t words[] = {ADDRESS(0)};
+	struct raw_stack r = raw(words, 1);
+
+	begin();
+	CHECK(!add_piece(0, 0, 3, 0x1100) && !add_piece(1, 2, 2, 0x1000));
+	CHECK(!add_piece(2, 14, 1, 0x1000) && !join(THREAD, 3, &r));
+	CHECK(r.user_depth == 1 && r.start && r.start->sp == 0x1f00 && r.start->pc == 1);
+	CHECK(r.memory_size == 0x10000 - 0x1f00 && r.absent && r.absent[0] == 0x3ff4);
+	CHECK(r.memory[0] == 1 && r.memory[0x10ff] == 1 && !r.memory[0x1100]);
+	CHECK(r.memory[0x4000 - 0x1f00] == 2 && r.memory[0x4fff - 0x1f00] == 2);
+	CHECK(r.memory[0xf000 - 0x1f00] == 3);
+	r = raw(words, 1);
+	CHECK(!add(THREAD, 0, words, 1) && !join(THREAD, 1, &r) && !r.start); /* nothing is left */
+	end();
+}
+
+static void pieces_that_make_no_sense_are_no_stack(void)
+{
+	begin();
+	CHECK(!add_piece(0, 0, 3, 0x1100) && add_piece(1, 1, 1, 0x1000) == -EPROTO);
+	CHECK(add_piece(0, 0, 3, 0x10ff) == -EPROTO && add_piece(0, 0, 1, 0) == -EPROTO);
+	CHECK(add_piece(0, BPF_RAW_PAGES_MAX + 1, 1, 0x1000) == -EPROTO);
+	CHECK(add_piece(0, BPF_RAW_PAGES_MAX, 1, 0x1000) == -EPROTO);
+	CHECK(add_piece(0, BPF_RAW_PAGES_MAX - 1, 3, 0x2000) == -EPROTO);
+	CHECK(!add_piece(0, BPF_RAW_PAGES_MAX - 1, 1, 0x1000));
+	end();
+}
+
 int main(void)
 {
 	RUN(all_parts_of_a_stack_are_one_behind_the_other);
@@ -186,5 +236,7 @@ int main(void)
 	RUN(python_frames_that_turned_out_to_be_none_leave_no_loops);
 	RUN(of_a_stack_that_is_too_deep_the_middle_is_left_out);
 	RUN(a_stack_without_an_end_is_none);
+	RUN(pieces_of_memory_are_where_they_were);
+	RUN(pieces_that_make_no_sense_are_no_stack);
 	return tap_end();
 }

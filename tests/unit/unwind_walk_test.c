@@ -258,7 +258,8 @@ static void a_pending_table_and_an_unknown_address_are_told_apart(void)
  */
 static void pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read(void)
 {
-	static uint64_t stack[(0x100 + 0x100) / 8] = {0x5010, 0x1200};
+	static uint64_t stack[(0x5100 - 0x1f00) / 8] = {0x5010, 0x1200};
+	uint64_t absent[UNWIND_PAGE_WORDS] = {0xe};
 	struct walk_mapping code = {.start = 0x1000, .end = 0x2000};
 	uint64_t frames[WALK_FRAMES_MAX];
 	struct unwind_start start = {
@@ -268,23 +269,21 @@ static void pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read(voi
 		.exact = true,
 		.stack = (const uint8_t *)stack,
 		.stack_size = sizeof(stack),
-		.absent = 0xe,
+		.absent = absent,
 		.mappings = &code,
 		.mapping_count = 1,
 	};
 	enum walk_end end;
 
-	stack[(0x100 + 0x10) / 8] = 0x5080;
-	stack[(0x100 + 0x18) / 8] = 0x1300;
+	stack[(0x5010 - 0x1f00) / 8] = 0x5080;
+	stack[(0x5018 - 0x1f00) / 8] = 0x1300;
 	CHECK(unwind_walk(&start, frames, &end) == 3 && frames[1] == 0x1200 && frames[2] == 0x1300);
 	stack[0] = 0x3010;
 	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_FAULT);
 	stack[0] = 0x4ff8; /* from the last byte that is not there */
 	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_FAULT);
 	start.fp = 0x5010;
-	start.absent |= 1;
-	start.stack = (const uint8_t *)(stack + 0x100 / 8);
-	start.stack_size -= 0x100;
+	absent[0] |= 1;
 	CHECK(unwind_walk(&start, frames, &end) == 2 && frames[1] == 0x1300);
 }
 
