@@ -342,6 +342,11 @@ uint64_t capture_launch_stacks(const struct capture *c)
 	return c->launch_stacks;
 }
 
+uint64_t capture_stacks_in_jit(const struct capture *c)
+{
+	return c->stacks_in_jit;
+}
+
 const struct kept_files *capture_kept_files(const struct capture *c)
 {
 	return modules_kept(c->modules);

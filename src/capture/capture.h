@@ -90,6 +90,8 @@ struct stack_resolver capture_stack_resolver(struct capture *c);
 uint64_t capture_launch_stacks(const struct capture *c);
 /* The files of the profile's modules, for symbolization; good until capture_close. */
 const struct kept_files *capture_kept_files(const struct capture *c);
+/* How many stacks end in code made at run time. */
+uint64_t capture_stacks_in_jit(const struct capture *c);
 /* Who opens and reads them, after the last drain. */
 struct files_processes capture_files_processes(const struct capture *c);
 

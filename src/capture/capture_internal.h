@@ -39,6 +39,7 @@ struct capture {
 	struct walker_news news;
 	uint32_t ignored; /* pid of the process that has not executed its program yet; 0: none */
 	uint64_t launch_stacks;
+	uint64_t stacks_in_jit;
 	/* NULL: without BPF; mappings are then read from /proc, when libraries ask */
 	struct programs *programs;
 	struct perf_maps *perf_maps;

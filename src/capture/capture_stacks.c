@@ -118,6 +118,7 @@ static int count_lacks(struct capture *c, const struct stack_result *result)
 {
 	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
 
+	c->stacks_in_jit += result->in_jit;
 	error = error ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
 	return error ?: profile_count_loss(c->w, LOSS_STACKS_CUT, result->cut);
 }

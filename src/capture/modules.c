@@ -9,10 +9,12 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "capture/keep.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
+#include "profile/runtimes.h"
 #include "vendor/vendor.h"
 
 #define VDSO_CODE_MAX 4
@@ -20,6 +22,8 @@
 /* Of a module and of a key, with what others keep of it: its unwind table's state, hashes. */
 #define MODULE_COST_BYTES (2 * sizeof(struct module) + 256)
 #define KEY_COST_BYTES	  96
+
+#define RUNTIMES_MAX 65536 /* processes of which is known what makes their code */
 
 #define NO_MODULE   UINT32_MAX
 #define NO_ELF_FILE (UINT32_MAX - 1) /* memory with the name of a file */
@@ -35,7 +39,8 @@ struct modules {
 	struct vec(struct module) all;
 	uint64_t bytes; /* that all of this takes, about, */
 	uint64_t max_bytes;
-	uint32_t rest; /* the index of the one that stands for others; NO_MODULE: none yet */
+	uint32_t rest;	     /* the index of the one that stands for others; NO_MODULE: none yet */
+	struct map runtimes; /* by pid: enum profile_runtime, where it is known */
 	struct vec(uint32_t) late; /* whose files were answered for when nobody waited any more */
 };
 
@@ -77,6 +82,7 @@ void modules_free(struct modules *m)
 	vec_release(&m->all);
 	vec_release(&m->by_key);
 	vec_release(&m->late);
+	map_release(&m->runtimes);
 	interner_free(m->keys);
 	kept_files_free(m->kept);
 	free(m->own_library);
@@ -388,6 +394,15 @@ static int find_or_new(struct modules *m, uint32_t pid, const char *path,
 	return join_by_build_id(m, ret_index);
 }
 
+/* A file that shows what makes code in this process. */
+static int note_runtime(struct modules *m, uint32_t pid, const char *path)
+{
+	enum profile_runtime runtime = runtime_of_file(path);
+	bool has_room = m->runtimes.count < RUNTIMES_MAX || map_get(&m->runtimes, pid);
+
+	return runtime && has_room ? map_put(&m->runtimes, pid, runtime) : 0;
+}
+
 static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const struct mapped_file *f)
 {
 	m->all.items[index].pid = pid;
@@ -447,6 +462,7 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 	uint32_t index = NO_ELF_FILE;
 	int error = kind == MODULE_ANON ? 0 : add(m, pid, path, kind, f, &index);
 
+	error = error ?: note_runtime(m, pid, path);
 	if (!error && index == NO_ELF_FILE)
 		error = add_anonymous(m, pid, f, &index);
 	if (error)
@@ -458,12 +474,21 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 	return 0;
 }
 
+static uint32_t flags_of(const struct modules *m, const struct module *module)
+{
+	const uint64_t *runtime =
+		module->kind == MODULE_ANON ? map_get(&m->runtimes, module->pid) : NULL;
+
+	return (module->python.runtime ? MODULE_PYTHON : 0) |
+	       (runtime ? (uint32_t)*runtime << MODULE_RUNTIME_SHIFT : 0);
+}
+
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 {
 	struct module *module = &m->all.items[index];
 	struct profile_module entry = {.kind = module->kind,
 		.build_id_size = module->build_id_size,
-		.flags = module->python.runtime ? MODULE_PYTHON : 0};
+		.flags = flags_of(m, module)};
 	int error;
 
 	if (!module->profile_id) {

@@ -593,6 +593,14 @@ static int find_python(struct stacks *s, struct process *process, const struct r
 	return 0;
 }
 
+static bool is_in_jit(
+	const struct stacks *s, const struct raw_stack *raw, const struct resolution *r)
+{
+	const struct mapping *m = raw->user_depth && !raw->kernel_depth ? r->mappings[0] : NULL;
+
+	return m && modules_at(s->modules, m->module)->kind == MODULE_ANON;
+}
+
 static int make_stack(struct stacks *s, struct stack_origin *origin, const struct raw_stack *raw,
 	struct resolution *r, struct stack_result *ret)
 {
@@ -608,6 +616,7 @@ static int make_stack(struct stacks *s, struct stack_origin *origin, const struc
 	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
 		!raw->python_incomplete, &r->merged);
 	ret->incomplete = r->incomplete;
+	ret->in_jit = is_in_jit(s, raw, r);
 	ret->python_incomplete = raw->python_incomplete;
 	ret->python_unplaced = r->merged.unplaced;
 	ret->cut = raw->user_depth > WALK_CUT_AT && walk_is_cut(raw->user[WALK_CUT_AT]);

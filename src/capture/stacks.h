@@ -67,7 +67,8 @@ struct stack_result {
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;
 	bool python_unplaced;
-	bool cut; /* it was too deep: its middle is left out */
+	bool cut;    /* it was too deep: its middle is left out */
+	bool in_jit; /* the innermost frame is of code made at run time */
 };
 
 /* Names Python frames. */

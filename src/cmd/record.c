@@ -28,6 +28,7 @@
 #include "export/exporter.h"
 #include "export/output_claim.h"
 #include "gpu/backend.h"
+#include "profile/runtimes.h"
 #include "view/view.h"
 
 /* Of those that sudo had changed. */
@@ -535,6 +536,9 @@ static void print_summary(const struct record *r, const struct session *s, bool 
 			  "its "
 			  "functions ('xpuprof report' says more)",
 			session_stripped(s));
+	if (session_nameless_jit(s))
+		cmd_error("code that %s made while it ran has no names: %s",
+			session_nameless_jit(s)->name, session_nameless_jit(s)->hint);
 	vec_foreach (output, &r->outputs)
 		if (output->exporter && output->made && strcmp(output->path, "-"))
 			cmd_error("wrote %s", output->path);

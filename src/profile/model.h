@@ -50,6 +50,18 @@ enum profile_module_kind {
 /* What is known of a module beside its kind. */
 enum {
 	MODULE_PYTHON = 1 << 0, /* has the Python interpreter in it: an executable or libpython */
+	/* Of MODULE_ANON: enum profile_runtime of the process that made the code. */
+	MODULE_RUNTIME_SHIFT = 1,
+	MODULE_RUNTIME = 15 << MODULE_RUNTIME_SHIFT,
+};
+
+/* What makes code at run time (profile/runtimes.h). */
+enum profile_runtime {
+	RUNTIME_UNKNOWN = 0,
+	RUNTIME_NODE,
+	RUNTIME_JAVA,
+	RUNTIME_DOTNET,
+	RUNTIME_LUAJIT,
 };
 
 /* Something that code was mapped from. */
@@ -75,6 +87,8 @@ enum profile_frame_kind {
 #define THREADS_LEFT_OUT   "[too many threads]"
 /* And of files of code: MODULE_ANON, as addresses in it are virtual. */
 #define FILES_LEFT_OUT "[too many files]"
+/* What code made at run time is called that no map names: all of a process is one. */
+#define NAME_OF_NAMELESS_JIT "[JIT code without names]"
 /* The name of the note at the root end of a stack that does not reach its root; where it is known
  * why, that stands before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
 #define NOTE_INCOMPLETE "[incomplete stack]"

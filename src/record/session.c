@@ -506,6 +506,11 @@ const char *session_stripped(const struct session *s)
 	return s->stripped.size ? buf_text(&s->stripped) : NULL;
 }
 
+const struct runtime *session_nameless_jit(const struct session *s)
+{
+	return s->nameless_jit;
+}
+
 const struct buf *session_refusals(const struct session *s)
 {
 	return &s->refusals;

@@ -24,6 +24,8 @@
 #include "gpu/backend.h"
 #include "profile/writer.h"
 
+struct runtime;
+
 struct session;
 
 /* Where the stacks of launches come from. */
@@ -116,6 +118,8 @@ const struct buf *session_notes(const struct session *s);
 /* After session_finish: the file without symbols in which many of the places in code are that were
  * recorded, if there is one; else NULL. */
 const char *session_stripped(const struct session *s);
+/* So too: what made code at run time that many samples are in, without names for it. */
+const struct runtime *session_nameless_jit(const struct session *s);
 /* After session_finish: what was refused in the end though all else was recorded, and what still
  * runs, one line each. */
 const struct buf *session_refusals(const struct session *s);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "gpucode/kept_images.h"
+#include "profile/runtimes.h"
 #include "record/rest.h"
 #include "record/session_internal.h"
 #include "symbolize/gpu_code.h"
@@ -19,7 +20,8 @@
 #define STOP_POLL_US	2000
 /* How long the end of a recording may wait for debug files from servers, for one module's DWARF,
  * and for the text of GPU code. */
-#define STRIPPED_MUCH	  5 /* one part in so many of all places in code is worth a line */
+#define STRIPPED_MUCH	  5  /* one part in so many of all places in code is worth a line */
+#define NAMELESS_JIT_MUCH 10 /* of all samples: such code has few places */
 #define SERVERS_LIMIT_NS  (30 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS	  (60 * NS_PER_SECOND)
 #define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
@@ -144,6 +146,22 @@ static void note_stripped(void *context, const char *path, uint64_t places)
 	buf_puts(&s->stripped, path);
 }
 
+static void note_nameless_jit(void *context, enum profile_runtime runtime, uint64_t places)
+{
+	struct session *s = context;
+
+	if (places <= s->nameless_jit_places)
+		return;
+	s->nameless_jit_places = places;
+	s->nameless_jit = runtime_info(runtime);
+}
+
+static uint64_t samples(struct session *s)
+{
+	profile_writer_totals(s->writer, &s->totals);
+	return s->totals.samples;
+}
+
 static int name_code(struct session *s)
 {
 	const struct files_processes processes =
@@ -161,6 +179,7 @@ static int name_code(struct session *s)
 		.stopped = naming_stopped,
 		.progress = report_naming,
 		.stripped = note_stripped,
+		.nameless_jit = note_nameless_jit,
 		.context = s,
 	};
 	struct symbolize_stats stats = {0};
@@ -168,6 +187,8 @@ static int name_code(struct session *s)
 
 	if (s->stripped_places < stats.locations / STRIPPED_MUCH || s->stripped.failed)
 		buf_reset(&s->stripped);
+	if (s->capture && capture_stacks_in_jit(s->capture) < samples(s) / NAMELESS_JIT_MUCH)
+		s->nameless_jit = NULL;
 
 	session_report(s, NULL);
 	return error;

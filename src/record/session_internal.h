@@ -25,6 +25,8 @@ struct session {
 	struct buf refusals;
 	struct buf stripped; /* see session_stripped; empty: there is none */
 	uint64_t stripped_places;
+	const struct runtime *nameless_jit; /* see session_nameless_jit */
+	uint64_t nameless_jit_places;
 	struct buf mark;	    /* "NAME=value" that only this recording's processes have */
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;

@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "profile/runtimes.h"
 #include "report/sections.h"
 #include "view/view.h"
 
@@ -76,38 +77,60 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, ", simulated GPU");
 }
 
-/* The file with most CPU time of its own in code without a name; NULL: it is little. */
-static const char *find_nameless(const struct report *r, struct stack_sum *ret)
+/* The module of this kind with most CPU time of its own in code without a name; NULL: it is
+ * little. */
+static const struct profile_module *find_nameless(
+	const struct report *r, enum profile_module_kind kind, struct stack_sum *ret)
 {
-	const char *path = NULL;
+	const struct profile_module *found = NULL;
 
 	*ret = (struct stack_sum){0};
 	/* The most time first: the file of the first is the one, but for many small functions. */
 	vec_foreach (f, &r->functions->rows) {
-		if (!f->nameless || *f->file != '/' || (path && strcmp(path, f->file) != 0))
+		const struct profile_module *m = profile_module(r->reader, f->nameless);
+
+		if (!m || m->kind != kind || (found && found != m))
 			continue;
-		path = f->file;
+		found = m;
 		ret->ns += f->self.ns;
 		ret->samples += f->self.samples;
 	}
-	return ret->ns && ret->ns >= r->summary->cpu_ns / MUCH ? path : NULL;
+	return ret->ns && ret->ns >= r->summary->cpu_ns / MUCH ? found : NULL;
 }
 
 /* What would name it. */
 static void put_nameless(const struct report *r, struct buf *out)
 {
 	struct stack_sum sum;
-	const char *path = find_nameless(r, &sum);
+	const struct profile_module *m = find_nameless(r, MODULE_FILE, &sum);
 	struct buf line = BUF_INIT;
 	char share[TEXT_CELL];
 
-	if (path)
+	if (m)
 		buf_printf(&line,
 			"%s of the CPU time, in '%s': install its debug package (-dbgsym, "
 			"-debuginfo) "
 			"or set DEBUGINFOD_URLS=" SERVERS ", then run 'xpuprof symbolize'",
-			text_sampled_percent(share, sum.ns, r->summary->cpu_ns, sum.samples), path);
-	field(out, "no names", path ? buf_text(&line) : NULL);
+			text_sampled_percent(share, sum.ns, r->summary->cpu_ns, sum.samples),
+			profile_string(r->reader, m->path, NULL));
+	field(out, "no names", m ? buf_text(&line) : NULL);
+	buf_release_for(&line, out);
+}
+
+/* So too for code that a program made while it ran. */
+static void put_nameless_jit(const struct report *r, struct buf *out)
+{
+	struct stack_sum sum;
+	const struct profile_module *m = find_nameless(r, MODULE_ANON, &sum);
+	const struct runtime *runtime = runtime_info(m ? runtime_of_flags(m->flags) : 0);
+	struct buf line = BUF_INIT;
+	char share[TEXT_CELL];
+
+	if (m)
+		buf_printf(&line, "%s of the CPU time, in code that %s made while it ran: %s",
+			text_sampled_percent(share, sum.ns, r->summary->cpu_ns, sum.samples),
+			runtime->name, runtime->hint);
+	field(out, "no names", m ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }
 
@@ -136,6 +159,7 @@ void report_head_text(const struct report *r, struct buf *out)
 	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);
 	put_nameless(r, out);
+	put_nameless_jit(r, out);
 	buf_release_for(&line, out);
 }
 

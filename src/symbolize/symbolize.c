@@ -29,6 +29,7 @@
 #include "base/proc_text.h"
 #include "base/vec.h"
 #include "elf/kernel_id.h"
+#include "profile/runtimes.h"
 #include "sandbox/reader.h"
 #include "symbolize/fetch.h"
 #include "symbolize/find_module.h"
@@ -519,6 +520,16 @@ static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 	return error;
 }
 
+static void report_nameless_jit(
+	struct symbolizer *s, const struct profile_module *m, const struct run *run)
+{
+	size_t nameless = count_nameless(s, run);
+
+	if (nameless && nameless >= run->count / 2 && s->o->nameless_jit &&
+		strcmp(profile_writer_string(s->w, m->path), FILES_LEFT_OUT) != 0)
+		s->o->nameless_jit(s->o->context, runtime_of_flags(m->flags), nameless);
+}
+
 static int name_anonymous(struct symbolizer *s, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
@@ -534,6 +545,7 @@ static int name_anonymous(struct symbolizer *s, const struct run *run)
 	if (fd >= 0)
 		close(fd);
 	s->unreadable += s->files.failures != failures;
+	report_nameless_jit(s, m, run);
 	return error;
 }
 

@@ -54,6 +54,9 @@ struct symbolize_options {
 	void (*absent)(void *context, const char *path, uint64_t locations);
 	/* The same for one that was found, without a table of symbols and without a debug file. */
 	void (*stripped)(void *context, const char *path, uint64_t locations);
+	/* And for code that a process made at run time, by what it seems to run, when half of it or
+	 * more stays without. */
+	void (*nameless_jit)(void *context, enum profile_runtime runtime, uint64_t locations);
 	void *context;
 };
 

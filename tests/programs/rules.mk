@@ -4,7 +4,7 @@
 
 GPU_PROGRAMS := launches launch_rate fork_after_cuda crash devices situations gpu_waits named_thread \
 	kill_target
-PLAIN_PROGRAMS := fork_wrapper sigprog
+PLAIN_PROGRAMS := fork_wrapper sigprog made_code
 PROGRAM_FLAGS := -Isim/include -Idemo -Itests/programs -fno-optimize-sibling-calls
 
 .PHONY: programs

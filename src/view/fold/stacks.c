@@ -85,6 +85,10 @@ static int add_location(struct stacks *s, uint32_t location, bool nameless, uint
 	uint32_t frame = 0;
 	int error = frame_of(s, l, nameless, cached, &frame);
 
+	/* Such functions that call each other are one, as which they are is not known. */
+	if (!error && *node != TREE_ROOT_NODE && location_is_nameless_jit(s->reader, l) &&
+		tree_nodes(s->tree)[*node].frame == frame)
+		return 0;
 	return error ?: tree_add_child(s->tree, *node, frame, node);
 }
 

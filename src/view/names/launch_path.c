@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "vendor/vendor.h"
+#include "view/names/location_text.h"
 
 /* The launching call is looked for in this many frames at the leaf end: a program may have the
  * vendor's runtime linked in. */
@@ -86,14 +87,16 @@ static uint64_t python_number(struct functions *f, const struct profile_location
 	return number;
 }
 
-/* Code without a name is identified by its function's first location, or else by its own. */
-static uint64_t nameless_number(
-	struct functions *f, const struct profile_location *l, uint32_t location, int *error)
+/* Code without a name is identified by its function's first location, or else by its own. What was
+ * made at run time is one function. */
+static uint64_t nameless_number(struct functions *f, const struct profile_reader *r,
+	const struct profile_location *l, uint32_t location, int *error)
 {
 	uint64_t key = (uint64_t)l->module << 44 | l->function;
+	bool is_one = l->function || location_is_nameless_jit(r, l);
 	const uint64_t *found;
 
-	if (!l->function || l->function >> 44 || l->module >> 20)
+	if (!is_one || l->function >> 44 || l->module >> 20)
 		return location;
 	found = map_get(&f->extents, key);
 	if (found)
@@ -103,14 +106,14 @@ static uint64_t nameless_number(
 }
 
 /* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
-static uint32_t same_function(struct functions *f, uint32_t caller,
+static uint32_t same_function(struct functions *f, const struct profile_reader *r, uint32_t caller,
 	const struct profile_stack_node *n, const struct profile_location *l, uint32_t id,
 	int *error)
 {
 	struct map *stacks = l->name ? &f->named : &f->nameless;
 	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
 			    : l->name		    ? l->name
-						    : nameless_number(f, l, n->location, error);
+						    : nameless_number(f, r, l, n->location, error);
 	uint64_t key = (uint64_t)caller << 32 | function;
 	const uint64_t *same = map_get(stacks, key);
 
@@ -119,6 +122,13 @@ static uint32_t same_function(struct functions *f, uint32_t caller,
 	if (!*error)
 		*error = map_put(stacks, key, id);
 	return id;
+}
+
+/* Code without a name that other such code called. */
+static bool continues_jit(const struct profile_reader *r, const struct profile_stack_node *n)
+{
+	return location_is_nameless_jit(r, profile_location(r, n->location)) &&
+	       location_is_nameless_jit(r, location_of(r, n->parent));
 }
 
 /*
@@ -136,10 +146,10 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
 
-		if (internals_inside(i, id, id))
+		if (internals_inside(i, id, id) || continues_jit(i->reader, n))
 			first[id] = first[n->parent];
 		else
-			first[id] = same_function(&f, first[n->parent], n,
+			first[id] = same_function(&f, i->reader, first[n->parent], n,
 				profile_location(i->reader, n->location), id, &error);
 	}
 	map_release(&f.named);

@@ -26,9 +26,13 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_left_out(const struct location_texts *t, const struct profile_module *m)
+bool location_is_nameless_jit(const struct profile_reader *r, const struct profile_location *l)
 {
-	return !strcmp(profile_string(t->reader, m->path, NULL), FILES_LEFT_OUT);
+	const struct profile_module *m = l ? profile_module(r, l->module) : NULL;
+
+	return m && l->kind == FRAME_USER && m->kind == MODULE_ANON &&
+	       !*profile_string(r, l->name, NULL) &&
+	       strcmp(profile_string(r, m->path, NULL), FILES_LEFT_OUT) != 0;
 }
 
 /* "module+0xaddress" for code without a name: one for all of a function, if its start was found. */
@@ -45,8 +49,7 @@ static void put_address(
 	} else if (m) {
 		name = m->kind == MODULE_KERNEL ? "[kernel]"
 		       : m->kind == MODULE_VDSO ? "[vdso]"
-		       : is_left_out(t, m)	? FILES_LEFT_OUT
-						: "[anon]";
+						: FILES_LEFT_OUT;
 	}
 	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)address);
 }
@@ -75,6 +78,10 @@ static enum tree_kind put_native(
 	const char *name = skip_owner(profile_string(t->reader, l->name, NULL));
 	enum tree_kind kind;
 
+	if (location_is_nameless_jit(t->reader, l)) {
+		buf_puts(b, NAME_OF_NAMELESS_JIT);
+		return TREE_C;
+	}
 	if (!*name) {
 		put_address(t, l, b);
 		return TREE_C;

@@ -31,6 +31,9 @@ void location_texts_release(struct location_texts *t);
 enum tree_kind location_text(
 	const struct location_texts *t, const struct profile_location *l, struct buf *b);
 
+/* Whether it is in code made at run time that nothing names: all of that in a process is one. */
+bool location_is_nameless_jit(const struct profile_reader *r, const struct profile_location *l);
+
 /* The same for all functions without a name in the location's module: "python3.11 [no symbols]". */
 enum tree_kind location_text_nameless(
 	const struct location_texts *t, const struct profile_location *l, struct buf *b);

@@ -131,7 +131,7 @@ static int name_function(
 	int error = find_function(d, kind, &name, file_of(d, l), ret);
 
 	if (!error && l && l->kind == FRAME_USER && !*profile_string(d->reader, l->name, NULL))
-		d->result->rows.items[*ret - 1].nameless = true;
+		d->result->rows.items[*ret - 1].nameless = l->module;
 	buf_release(&name);
 	return error;
 }

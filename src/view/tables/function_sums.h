@@ -39,8 +39,8 @@ struct function_sum {
 	/* the whole path: of Python's the source file, of others the module; "[kernel]"; "" */
 	const char *file;
 	enum tree_kind kind;
-	bool nameless;		/* native code of `file`, of which the recording has no name */
-	struct stack_sum self;	/* it was the innermost function */
+	uint32_t nameless;     /* the module of native code of which the recording has no name; 0 */
+	struct stack_sum self; /* it was the innermost function */
 	struct stack_sum total; /* it was among the functions, once or several times */
 	/* The way to it with most of its own time, a stack that ends at its caller (0: there is
 	 * none), and that time: of all stacks through the same functions. Callers in the kernel are

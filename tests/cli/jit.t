@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What code that programs make while they run is called: by maps of their compilers, and where there is none."""
+import json
+import os
+import platform
+import shutil
+import subprocess
+
+
+import tap
+from tap import BUILD, PROGRAM, can_record, result, run
+
+NAMELESS = "[JIT code without names]"
+TARGET = os.path.join(BUILD, "tests", "programs", "made_code")
+
+SPIN_JS = """
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+const start = Date.now();
+while (Date.now() - start < 700) fib(20);
+"""
+
+SPIN_JAVA = """
+public class Spin {
+	static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+	public static void main(String[] a) {
+		long start = System.currentTimeMillis(), sum = 0;
+		while (System.currentTimeMillis() - start < 900) sum += fib(20);
+		System.out.println(sum > 0 ? "" : "none");
+	}
+}
+"""
+
+
+def record(*command):
+    """What it says, the report, and its table of functions."""
+    done = subprocess.run([PROGRAM, "record", "--cpu-only", "-F", "499", "-o", "jit.xpu", *command],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    rows = json.loads(run(PROGRAM, "report", "--json", "jit.xpu"))["functions"]
+    for pid in {row.get("module", "")[len("[anon:"):-1] for row in rows if row.get("module", "").startswith("[anon:")}:
+        if os.path.exists(f"/tmp/perf-{pid}.map"):
+            os.remove(f"/tmp/perf-{pid}.map")
+    return done.stderr, run(PROGRAM, "report", "jit.xpu"), rows
+
+
+def stacks():
+    return run(PROGRAM, "export", "--to", "folded", "-o", "-", "jit.xpu").splitlines()
+
+
+def in_made_code(rows):
+    """Names of functions without a file."""
+    return {row["name"] for row in rows if row.get("module", "").startswith("[anon:")}
+
+
+def check_nameless(hint, *command):
+    said, report, rows = record(*command)
+    lines = [line for line in report.splitlines() if line.startswith("no names")]
+    name = os.path.basename(command[0])
+    nameless = [row for row in rows if row["name"] == NAMELESS]
+    result(len(nameless) == 1 and in_made_code(rows) == {NAMELESS}, f"what {name} makes is one row without names", rows)
+    result(said.count("has no names") == 1 and hint in said, f"record says once what would name it: {name}", said)
+    result(len(lines) == 1 and hint in lines[0], f"and so does report: {name}", report)
+    result(not any(f"{NAMELESS};{NAMELESS}" in stack for stack in stacks()), f"it is one frame of a stack: {name}")
+
+
+def check_named(expected, *command):
+    said, report, rows = record(*command)
+    names = in_made_code(rows)
+    result(all(any(text in name for name in names) for text in expected), f"names are found: {' '.join(command)[:60]}", sorted(names))
+    result("has no names" not in said and "\nno names" not in report, f"and nothing is asked for: {command[0]}", said, report)
+
+
+def check_maps():
+    check_named(["void [app] Work::Outer(int32,class [mscorlib] T)[Tier1]", "TRACE_7::inner.lua:12"], TARGET, "map")
+    result(any(";void [app] Work::Outer(int32,class [mscorlib] T)[Tier1];TRACE_7::inner.lua:12 " in stack for stack in stacks()),
+           "and they stand in their stacks", *stacks()[:20])
+
+
+def check_node():
+    with open("spin.js", "w") as f:
+        f.write(SPIN_JS)
+    check_nameless("--perf-basic-prof", shutil.which("node"), "spin.js")
+    check_named(["fib"], shutil.which("node"), "--perf-basic-prof", "spin.js")
+
+
+def check_java():
+    with open("Spin.java", "w") as f:
+        f.write(SPIN_JAVA)
+    run("javac", "Spin.java")
+    check_nameless("-XX:+DumpPerfMapAtExit", shutil.which("java"), "Spin")
+    check_named(["Spin.fib"], shutil.which("java"), "-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:+DumpPerfMapAtExit", "Spin")
+
+
+def check():
+    for name, hint in (("anything", "/tmp/perf-PID.map"), ("luajit-2.1", "LUAJIT_USE_PERFTOOLS")):
+        shutil.copy(TARGET, name)
+        check_nameless(hint, f"./{name}")
+    check_maps()
+    if shutil.which("node"):
+        check_node()
+    if shutil.which("javac"):
+        check_java()
+
+
+def why_not():
+    if platform.machine() != "x86_64":
+        return "the code it makes is for x86-64"
+    return "" if can_record("--cpu-only") else "nothing can be recorded here"
+
+
+tap.main(check, why_not)
