@@ -179,6 +179,8 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	acknowledge_wakeups(c->poll_fd);
 	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
+	if (c->perf)
+		error = capture_drain_perf(c, snapshot_ns);
 	error = error ?: count_mappings(c);
 	error = error ?: capture_update_files(c);
 	error = error ?: capture_update_tables(c);
@@ -235,6 +237,8 @@ static int open_poll(struct capture *c)
 		error = programs_each_fd(c->programs, add_poll_fd, c);
 	if (!error && c->programs)
 		error = perf_maps_each_fd(c->perf_maps, add_maps_fd, c);
+	if (!error && c->perf)
+		error = perf_samples_each_fd(c->perf, add_poll_fd, c);
 	return error;
 }
 
@@ -254,6 +258,28 @@ static int open_what_there_is(struct capture *c, const struct capture_options *o
 	return programs_open(&c->programs, &fewer, markers);
 }
 
+/* What there is then: samples by perf events, launches whose stacks libraries walk. */
+static int do_without_programs(
+	struct capture *c, const struct capture_options *options, int refused)
+{
+	int error = -ENOTSUP;
+
+	programs_close(c->programs);
+	perf_maps_close(c->perf_maps);
+	c->programs = NULL;
+	c->perf_maps = NULL;
+	c->marker = LAUNCH_MARKER_NONE;
+	c->refusal = strdup(error_text());
+	if (!c->refusal)
+		return error_memory("CPU stacks");
+	if (options->sample_hz && !options->whole_system)
+		error = capture_open_perf(c, options->sample_hz);
+	if (!error || (error != -ENOMEM && options->libraries_walk))
+		return 0;
+	return c->perf_refusal ? error_set(refused, "%s; %s", c->refusal, c->perf_refusal)
+			       : error_set(refused, "%s", c->refusal);
+}
+
 static int open_programs(struct capture *c, const struct capture_options *options)
 {
 	struct marker_costs markers = {0};
@@ -264,13 +290,7 @@ static int open_programs(struct capture *c, const struct capture_options *option
 	c->marker = markers.best;
 	error = open_what_there_is(c, options, &markers);
 	error = error ?: perf_maps_open(&c->perf_maps);
-	if (!error || !options->libraries_walk)
-		return error;
-	programs_close(c->programs);
-	c->programs = NULL;
-	c->marker = LAUNCH_MARKER_NONE;
-	c->refusal = strdup(error_text());
-	return c->refusal ? 0 : error_errno(-ENOMEM, "cannot record CPU stacks");
+	return error ? do_without_programs(c, options, error) : 0;
 }
 
 static int open_parts(struct capture *c, const struct capture_options *options)
@@ -280,7 +300,7 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	error = error ?: open_programs(c, options);
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
-	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
+	error = error ?: processes_new(&c->processes, c->modules, capture_is_reported(c));
 	error = error ?: python_names_new(&c->names, options->files.program, c->processes);
 	error = error
 			?: stacks_new(&c->stacks, c->w, c->modules, c->processes, c->files,
@@ -379,10 +399,12 @@ void capture_close(struct capture *c)
 	unwind_tables_free(c->tables); /* its threads make chunks by the programs */
 	files_free(c->files);
 	perf_maps_close(c->perf_maps);
+	perf_samples_close(c->perf);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	free(c->own_mappings);
 	free(c->refusal);
+	free(c->perf_refusal);
 	free(c->waits_refusal);
 	free(c);
 }
@@ -390,6 +412,18 @@ void capture_close(struct capture *c)
 const char *capture_refusal(const struct capture *c)
 {
 	return c->refusal;
+}
+
+enum capture_samples capture_samples(const struct capture *c)
+{
+	return c->programs ? CAPTURE_SAMPLES_ALL
+	       : c->perf   ? CAPTURE_SAMPLES_USER
+			   : CAPTURE_NO_SAMPLES;
+}
+
+const char *capture_perf_refusal(const struct capture *c)
+{
+	return c->perf_refusal;
 }
 
 const char *capture_waits_refusal(const struct capture *c)
@@ -402,21 +436,33 @@ const char *capture_cache_problem(const struct capture *c)
 	return unwind_tables_cache_problem(c->tables);
 }
 
-int capture_track(struct capture *c, pid_t pid)
+/* By whatever there is. */
+static int follow(struct capture *c, struct process *process, bool runs)
+{
+	return c->programs ? programs_track(c->programs, (pid_t)process->pid)
+			   : capture_track_perf(c, process, runs);
+}
+
+static int track(struct capture *c, pid_t pid, bool runs)
 {
 	struct process *process;
 	uint32_t profile_id;
 	int error;
 
-	if (!c->programs)
+	if (!capture_is_reported(c))
 		return 0;
 	process = processes_get(c->processes, (uint32_t)pid);
 	if (!process)
 		return error_errno(-ENOMEM, "cannot keep process %d", pid);
-	error = programs_track(c->programs, pid);
+	error = follow(c, process, runs);
 	error = error ?: processes_read_maps(c->processes, process, clock_now_ns());
 	error = error ?: tasks_process(c->tasks, (uint32_t)pid, &profile_id);
 	return error;
+}
+
+int capture_track(struct capture *c, pid_t pid)
+{
+	return track(c, pid, false);
 }
 
 void capture_ignore_until_exec(struct capture *c, pid_t pid)
@@ -442,7 +488,7 @@ struct tree {
 
 static int track_member(struct tree *tree, uint32_t pid)
 {
-	int error = capture_track(tree->c, (pid_t)pid);
+	int error = track(tree->c, (pid_t)pid, true);
 
 	/* One that is gone by now need not be followed. */
 	if (error && error != -ESRCH)
@@ -491,12 +537,16 @@ int capture_start(struct capture *c)
 	if (!error && c->whole_system)
 		error = running_each(read_process, c);
 	error = error ?: capture_publish(c);
+	if (!error && c->perf)
+		error = perf_samples_start(c->perf);
 	return error || !c->programs ? error : programs_start(c->programs);
 }
 
 int capture_stop(struct capture *c)
 {
 	c->stopped = true;
+	if (c->perf)
+		return perf_samples_stop(c->perf);
 	return c->programs ? programs_stop(c->programs) : 0;
 }
 
@@ -515,6 +565,16 @@ int capture_check(void)
 	struct capture_options options = {.sample_hz = 1, .launches = true};
 
 	return programs_check(&options, marker_costs_measure().multi);
+}
+
+int capture_check_perf(void)
+{
+	struct perf_samples *s;
+	int error = perf_samples_open(&s, 99);
+
+	if (!error)
+		perf_samples_close(s);
+	return error;
 }
 
 enum launch_marker capture_marker(const struct capture *c)
@@ -540,7 +600,7 @@ void capture_each_followed(
 {
 	struct followed_visit v = {.visit = visit, .context = context};
 
-	if (c->programs && !c->whole_system)
+	if (capture_is_reported(c) && !c->whole_system)
 		processes_each(c->processes, visit_followed, &v);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The CPU side of a recording: timer samples, launch stacks, and changes to processes (fork,
  * exec, exit, mappings), all through BPF and perf events. Where BPF is refused and libraries walk,
- * it only has what their stacks need: mappings, from /proc, and unwind tables.
+ * it only has what their stacks need: mappings, from /proc, and unwind tables. Samples of the
+ * program itself are then by perf events that need no rights (perf_samples.h).
  *
  * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain ->
  * close. One thread. Samples are written to the profile; launches that came through the
@@ -47,6 +48,17 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	struct walker_news news);
 /* Why there are no BPF programs; NULL: there are. */
 const char *capture_refusal(const struct capture *c);
+
+enum capture_samples {
+	CAPTURE_NO_SAMPLES,
+	CAPTURE_SAMPLES_USER, /* while the program itself runs, and not the kernel for it */
+	CAPTURE_SAMPLES_ALL,
+};
+
+/* Which samples there are, if they are wanted. Where there are any, processes are followed. */
+enum capture_samples capture_samples(const struct capture *c);
+/* Why there are not even those of the program itself; NULL: there are, or nobody asked for them. */
+const char *capture_perf_refusal(const struct capture *c);
 /* Why files of programs are read by this process itself; NULL: they are not, or that was asked
  * for. */
 const char *capture_sandbox_refusal(const struct capture *c);
@@ -54,11 +66,11 @@ const char *capture_sandbox_refusal(const struct capture *c);
 const char *capture_waits_refusal(const struct capture *c);
 /* Why unwind tables are not kept for later recordings; NULL: they are, or nobody asked for it. */
 const char *capture_cache_problem(const struct capture *c);
-/* Follow this process and everything it starts. For one that runs already its mappings are read
- * now. */
+/* Follow this process and everything it starts; without BPF programs, from its next exec on. For
+ * one that runs already its mappings are read now. */
 int capture_track(struct capture *c, pid_t pid);
-/* So too, with the processes that it has started before, as far as their parents still link them to
- * it. */
+/* So too, at once, with the processes that it has started before, as far as their parents still
+ * link them to it. */
 int capture_track_tree(struct capture *c, pid_t pid);
 /* This process, a followed one, is the recorder's own code until its exec: what it does before that
  * is not recorded. */
@@ -98,6 +110,8 @@ struct files_processes capture_files_processes(const struct capture *c);
 /* Loads the BPF programs for samples and launches and closes them again: 0 where this kernel
  * accepts them. */
 int capture_check(void);
+/* So too for samples by perf events, which need no rights. */
+int capture_check_perf(void);
 /* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a
  * hit of each in nanoseconds (0: cannot be attached, or was not tried as it is
  * expensive on this kernel). */

@@ -69,20 +69,41 @@ static int apply_exec(struct capture *c, const struct change *change)
 static int apply_fork(struct capture *c, const struct change *change)
 {
 	int error = processes_fork(c->processes, change->parent, change->pid);
+	struct process *process = error ? NULL : processes_find(c->processes, change->pid);
 
+	if (process)
+		process->threads = 1;
 	return error ?: tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
+}
+
+/* The last one's end is the process's. One without any code has just executed a program with more
+ * rights than the user has, or one that the user may not read: the kernel watches it no further
+ * (begin_new_exec in fs/exec.c). */
+static int apply_thread_end(struct capture *c, const struct change *change)
+{
+	struct process *process = processes_find(c->processes, change->pid);
+	int error = 0;
+
+	if (!process || (process->threads && --process->threads))
+		return 0;
+	if (process->image_known && !process->space->mappings.count)
+		error = profile_count_loss(c->w, LOSS_SAMPLES_RIGHTS, 1);
+	return error ?: apply_exit(c, change->pid, change->time_ns);
 }
 
 /* A thread has its name from its start, as it may be gone when its first stack is handled. In
  * whole-system recordings most threads have no samples, and samples carry the names. */
 static int apply_thread(struct capture *c, const struct change *change)
 {
+	struct process *process = processes_find(c->processes, change->pid);
+	const char *name = c->programs ? change->comm : NULL;
 	uint32_t thread;
 
+	if (process)
+		process->threads++;
 	tasks_new_thread(c->tasks, change->pid, change->tid);
-	return c->whole_system
-		       ? 0
-		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
+	return c->whole_system ? 0
+			       : tasks_thread(c->tasks, change->pid, change->tid, name, &thread);
 }
 
 int capture_send_code_change(struct capture *c, struct process *process, uint64_t time_ns)
@@ -114,6 +135,8 @@ static int apply(struct capture *c, const struct change *change)
 		return apply_exec(c, change);
 	case TASK_RENAME:
 		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
+	case CHANGE_THREAD_END:
+		return apply_thread_end(c, change);
 	case TASK_EXIT:
 		return apply_exit(c, change->pid, change->time_ns);
 	case CHANGE_MAP:
@@ -188,17 +211,31 @@ static int gather_task_events(struct capture *c)
 	return error ? error_errno(error, "cannot keep process events") : 0;
 }
 
-int capture_count_lost_changes(struct capture *c, uint64_t lost)
+static int doubt_all(struct capture *c)
 {
 	const struct code_change any = {.time_ns = c->drained_ns, .replaced = true};
-	int error;
 
-	if (!lost)
-		return 0;
 	c->ignored = 0; /* its exec may be among them */
 	processes_doubt_all(c->processes, clock_now_ns());
-	error = c->news.code_mapped ? c->news.code_mapped(c->news.context, &any) : 0;
+	return c->news.code_mapped ? c->news.code_mapped(c->news.context, &any) : 0;
+}
+
+int capture_count_lost_changes(struct capture *c, uint64_t lost)
+{
+	int error = lost ? doubt_all(c) : 0;
+
 	return error ?: profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
+}
+
+/* What was dropped are samples, which are large; changes may be among them. */
+static int gather_perf(struct capture *c)
+{
+	uint64_t lost = 0;
+	int error = perf_samples_gather(c->perf, &c->changes, &lost);
+
+	if (!error && lost)
+		error = doubt_all(c);
+	return error ?: profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, lost);
 }
 
 int capture_gather_changes(struct capture *c)
@@ -207,7 +244,7 @@ int capture_gather_changes(struct capture *c)
 	int error;
 
 	if (!c->programs)
-		return 0;
+		return c->perf ? gather_perf(c) : 0;
 	error = gather_task_events(c);
 	error = error ?: perf_maps_read(c->perf_maps, &c->changes, &lost);
 	return error ?: capture_count_lost_changes(c, lost);

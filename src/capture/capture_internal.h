@@ -12,6 +12,7 @@
 #include "capture/files.h"
 #include "capture/modules.h"
 #include "capture/pending.h"
+#include "capture/perf_samples.h"
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/programs.h"
@@ -40,10 +41,13 @@ struct capture {
 	uint32_t ignored; /* pid of the process that has not executed its program yet; 0: none */
 	uint64_t launch_stacks;
 	uint64_t stacks_in_jit;
-	/* NULL: without BPF; mappings are then read from /proc, when libraries ask */
+	/* NULL: without BPF; mappings are then read from /proc, when libraries ask, unless `perf`
+	 * reports them */
 	struct programs *programs;
 	struct perf_maps *perf_maps;
+	struct perf_samples *perf;	   /* instead of programs; NULL: not wanted, or refused */
 	char *refusal;			   /* why there are no programs */
+	char *perf_refusal;		   /* and why none of these samples */
 	char *waits_refusal;		   /* why they record no waits */
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
 	struct files *files;
@@ -78,6 +82,18 @@ struct capture {
 int capture_gather_changes(struct capture *c);
 /* Applies what was gathered, up to this time, in order. */
 int capture_apply_until(struct capture *c, uint64_t until_ns);
+/* Whether the kernel reports what processes map. */
+static inline bool capture_is_reported(const struct capture *c)
+{
+	return c->programs || c->perf;
+}
+
+/* Opens samples by perf events. -errno with error_text: they are refused. */
+int capture_open_perf(struct capture *c, unsigned int hz);
+int capture_track_perf(struct capture *c, struct process *process, bool runs);
+/* Drains them, and the changes up to this time. */
+int capture_drain_perf(struct capture *c, uint64_t snapshot_ns);
+
 /* Counts changes that were lost on the way. */
 int capture_count_lost_changes(struct capture *c, uint64_t lost);
 /* Sends the news that code was mapped, and whether over other code. */

@@ -243,7 +243,7 @@ int capture_look_again(struct capture *c, uint32_t pid)
 	const struct process *process = processes_find(c->processes, pid);
 	bool seen = process && process->maps_read_ns >= c->drained_ns;
 
-	return c->programs || seen ? 0 : look_at(c, pid, false);
+	return capture_is_reported(c) || seen ? 0 : look_at(c, pid, false);
 }
 
 /* Until what it maps is known, so that its tables can be asked for. */
@@ -291,7 +291,7 @@ int capture_prepare(void *context, uint32_t pid, bool begins)
 	struct capture *c = context;
 	const struct process *process;
 	bool busy;
-	int error = c->programs ? 0 : look_at(c, pid, begins);
+	int error = capture_is_reported(c) ? 0 : look_at(c, pid, begins);
 
 	error = error ?: capture_drain(c, &busy);
 	process = processes_find(c->processes, pid);
@@ -305,7 +305,7 @@ int capture_done_with(void *context, uint32_t pid)
 {
 	struct capture *c = context;
 
-	if (c->programs)
+	if (capture_is_reported(c))
 		return 0;
 	processes_exit(c->processes, pid);
 	return spaces_forget(c->spaces, pid, clock_now_ns());

@@ -264,7 +264,7 @@ static int cut_later(struct capture *c, const struct walked_stack *stack, struct
 		if (walk_is_cut(raw->user[i]) ||
 			(m ? m->since_ns <= stack->time_ns &&
 						(!stack->unloaded || stays(c, m, stack->pid))
-			   : c->programs != NULL))
+			   : capture_is_reported(c)))
 			continue;
 		raw->user_depth = i;
 		raw->walk_end = m ? WALK_STALE : WALK_NO_MAPPING;

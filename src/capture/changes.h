@@ -16,6 +16,9 @@ enum change_kind {
 	/* 1 to TASK_EXIT: enum bpf_task_event_kind */
 	CHANGE_MAP = 16, /* `text` was mapped */
 	CHANGE_IMAGE,	 /* exec: the old image is gone, mappings that follow are of the new one */
+	/* thread `tid` has ended, or may not be watched any more; where nothing reports the ends of
+	 * processes */
+	CHANGE_THREAD_END,
 };
 
 struct change {

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The buffers are rings of 2^n pages behind a page of positions (linux/perf_event.h); a record may
- * wrap and is then put together in `scratch`. With PERF_SAMPLE_TIME and sample_id_all every record
- * ends in its time.
- */
+/* With PERF_SAMPLE_TIME and sample_id_all every record ends in its time. */
 #include "capture/perf_maps.h"
 
 #include <errno.h>
@@ -11,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -19,19 +14,13 @@
 
 #include "base/error.h"
 #include "capture/cpus.h"
+#include "capture/perf_ring.h"
 
 #define BUFFER_BYTES ((size_t)128 << 10) /* a thousand mappings */
 
-struct perf_buffer {
-	int fd;
-	struct perf_event_mmap_page *head;
-	const uint8_t *data;
-};
-
 struct perf_maps {
-	size_t page_size;
-	struct vec(struct perf_buffer) buffers;
-	uint8_t scratch[65536]; /* a record's size has 16 bits */
+	struct vec(struct perf_ring) buffers;
+	uint8_t scratch[PERF_RECORD_BYTES];
 };
 
 /* PERF_RECORD_MMAP2 without its variable end. */
@@ -163,25 +152,18 @@ static int open_event(int cpu)
 
 static int open_buffer(struct perf_maps *m, int cpu)
 {
-	struct perf_buffer b = {.fd = open_event(cpu)};
-	void *p;
+	struct perf_ring buffer = PERF_RING_NONE;
+	int fd = open_event(cpu), error;
 
-	if (b.fd < 0)
-		return error_errno(b.fd, "cannot watch mappings on CPU %d", cpu);
-	p = mmap(NULL, m->page_size + BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b.fd, 0);
-	if (p == MAP_FAILED || vec_reserve(&m->buffers, 1) < 0) {
-		int error = p == MAP_FAILED ? -errno : -ENOMEM;
-
-		if (p != MAP_FAILED)
-			munmap(p, m->page_size + BUFFER_BYTES);
-		close(b.fd);
-		return error_errno(
-			error, "cannot map a perf buffer of %zu KiB", BUFFER_BYTES >> 10);
+	if (fd < 0)
+		return error_errno(fd, "cannot watch mappings on CPU %d", cpu);
+	error = perf_ring_open(&buffer, fd, BUFFER_BYTES);
+	if (!error && vec_push(&m->buffers, buffer) < 0) {
+		perf_ring_close(&buffer);
+		error = -ENOMEM;
 	}
-	b.head = p;
-	b.data = (const uint8_t *)p + m->page_size;
-	m->buffers.items[m->buffers.count++] = b;
-	return 0;
+	return error ? error_errno(error, "cannot map a perf buffer of %zu KiB", BUFFER_BYTES >> 10)
+		     : 0;
 }
 
 static int open_buffer_of(void *context, int cpu)
@@ -196,7 +178,6 @@ int perf_maps_open(struct perf_maps **ret)
 
 	if (!m)
 		return error_errno(-ENOMEM, "cannot watch mappings");
-	m->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	error = cpus_each_online(open_buffer_of, m);
 	if (error) {
 		perf_maps_close(m);
@@ -218,45 +199,25 @@ void perf_maps_close(struct perf_maps *m)
 {
 	if (!m)
 		return;
-	vec_foreach (b, &m->buffers) {
-		munmap(b->head, m->page_size + BUFFER_BYTES);
-		close(b->fd);
-	}
+	vec_foreach (b, &m->buffers)
+		perf_ring_close(b);
 	vec_release(&m->buffers);
 	free(m);
 }
 
-/* The bytes at `position`, put together when they wrap. */
-static const void *bytes_at(
-	struct perf_maps *m, const struct perf_buffer *b, uint64_t position, size_t size)
-{
-	size_t at = position & (BUFFER_BYTES - 1);
-
-	if (at + size <= BUFFER_BYTES)
-		return b->data + at;
-	memcpy(m->scratch, b->data + at, BUFFER_BYTES - at);
-	memcpy(m->scratch + (BUFFER_BYTES - at), b->data, size - (BUFFER_BYTES - at));
-	return m->scratch;
-}
-
 static int read_buffer(
-	struct perf_maps *m, const struct perf_buffer *b, struct changes *changes, uint64_t *lost)
+	struct perf_maps *m, const struct perf_ring *b, struct changes *changes, uint64_t *lost)
 {
-	uint64_t end = __atomic_load_n(&b->head->data_head, __ATOMIC_ACQUIRE);
-	uint64_t position = b->head->data_tail;
+	uint64_t end = perf_ring_head(b), position = perf_ring_tail(b);
+	const void *record;
 	int error = 0;
+	size_t size;
 
-	while (!error && position < end) {
-		const struct perf_event_header *header =
-			bytes_at(m, b, position, sizeof(struct perf_event_header));
-		size_t size = header->size;
-
-		if (size < sizeof(*header))
-			break;
-		error = perf_maps_decode(bytes_at(m, b, position, size), size, changes, lost);
+	while (!error && (record = perf_ring_record(b, position, end, m->scratch, &size))) {
+		error = perf_maps_decode(record, size, changes, lost);
 		position += size;
 	}
-	__atomic_store_n(&b->head->data_tail, position, __ATOMIC_RELEASE);
+	perf_ring_release(b, position);
 	return error;
 }
 

@@ -334,10 +334,13 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL], stalls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ",
-		text_duration(elapsed, elapsed_ns),
-		text_sampled_duration(cpu, t->cpu_ns, t->samples), text_count(samples, t->samples),
-		plural(t->samples));
+	buf_printf(&b, "xpuprof: %s, ", text_duration(elapsed, elapsed_ns));
+	if (t->samples || t->sampled)
+		buf_printf(&b, "CPU time %s (%s sample%s), ",
+			text_sampled_duration(cpu, t->cpu_ns, t->samples),
+			text_count(samples, t->samples), plural(t->samples));
+	else
+		buf_puts(&b, "CPU time not sampled, ");
 	if (t->works || t->calls) {
 		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
 			text_duration(gpu, t->gpu_ns), text_count(works, t->works),

@@ -163,6 +163,12 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_STACKS_CUT] = LESSER_ONE("stacks_cut",
 		"stacks of more than 2,048 frames, of which the middle is left out",
 		"stack of more than 2,048 frames, of which the middle is left out"),
+	[LOSS_SAMPLES_RIGHTS] = LESSER_ONE("samples_rights",
+		"processes not sampled further: they began a program that has more rights, or may not be read",
+		"process not sampled further: it began a program that has more rights, or may not be read"),
+	[LOSS_PYTHON_MOVED] = LESSER_ONE("python_moved",
+		"samples without Python frames, as these were others when they could be read",
+		"sample without Python frames, as these were others when they could be read"),
 };
 // clang-format on
 

@@ -604,6 +604,10 @@ enum profile_loss {
 	LOSS_TASK_NAMES_CUT, /* names and command lines of processes, names of threads */
 	LOSS_MODULES_CUT,    /* mappings of files beyond those that are kept */
 	LOSS_STACKS_CUT,     /* stacks that were too deep, without their middle */
+	/* processes that began a program with more rights, which ends samples without rights */
+	LOSS_SAMPLES_RIGHTS,
+	/* samples whose Python frames were not those of its time when they were read */
+	LOSS_PYTHON_MOVED,
 	LOSS_KINDS
 };
 
@@ -617,6 +621,9 @@ enum profile_loss {
 #define META_END_NS	 "end_ns"
 #define META_REALTIME_NS "realtime_ns" /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
 #define META_SAMPLE_HZ	 "sample_hz"   /* 0 or absent: no CPU samples */
+#define META_SAMPLES_OF                                                                            \
+	"samples_of" /* "user": of the program itself, not of the kernel; absent: of both */
+#define META_SAMPLES_REFUSED "samples_refused" /* why there are none, or not all: a line */
 #define META_STACK_SOURCE                                                                          \
 	"stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN                                                                          \

@@ -1072,6 +1072,8 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
 	w->meta_changed = true;
 	if (!strcmp(key, META_SIMULATED))
 		w->totals.simulated = true;
+	if (!strcmp(key, META_SAMPLE_HZ))
+		w->totals.sampled = strcmp(value, "0") != 0;
 	if (!m)
 		return add_meta(w, key, copy);
 	free(m->value);

@@ -169,6 +169,7 @@ struct profile_totals {
 	uint64_t losses[LOSS_KINDS];
 	uint64_t file_bytes;
 	bool simulated; /* META_SIMULATED is set */
+	bool sampled;	/* so is META_SAMPLE_HZ */
 };
 
 void profile_writer_totals(const struct profile_writer *w, struct profile_totals *ret);

@@ -88,7 +88,7 @@ size_t rest_count(const struct session *s, struct buf *names)
 {
 	struct rest r = {.s = s, .names = names};
 
-	if (s->capture && !capture_refusal(s->capture))
+	if (s->capture && capture_samples(s->capture))
 		capture_each_followed(s->capture, add_followed, &r);
 	else if (s->mark.size)
 		(void)running_each(add_if_ours, &r);
@@ -100,7 +100,7 @@ size_t rest_count(const struct session *s, struct buf *names)
 /* A search is not for every round. */
 static bool something_runs(struct session *s, uint64_t now_ns)
 {
-	if (s->capture && !capture_refusal(s->capture))
+	if (s->capture && capture_samples(s->capture))
 		return rest_count(s, NULL);
 	if (now_ns < s->rest_search_ns)
 		return true;

@@ -113,10 +113,23 @@ static int watch_all(struct session *s)
 	return error;
 }
 
+/* A recording should not end when there are more processes than the usual limit of descriptors.
+ * Without the right to raise it, the limit stays. */
+static void allow_many_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int attach(struct session *s)
 {
 	if (!s->options.pid)
 		return 0;
+	allow_many_descriptors();
 	s->attached = (int)syscall(SYS_pidfd_open, s->options.pid, 0);
 	if (s->attached < 0)
 		return error_errno(-errno, "cannot watch process %d", (int)s->options.pid);
@@ -130,6 +143,7 @@ static int spawn(struct session *s)
 	if (!s->options.command)
 		return attach(s);
 	error = target_spawn(&s->target, s->user, s->options.signals, s->options.command);
+	allow_many_descriptors(); /* after the fork: the program's limit is its own */
 	if (!error && s->capture)
 		error = capture_track(s->capture, s->target.pid);
 	if (error || !s->capture)
@@ -137,18 +151,6 @@ static int spawn(struct session *s)
 	capture_ignore_until_exec(s->capture, s->target.pid);
 	capture_note_signals(s->capture, s->target.pid);
 	return 0;
-}
-
-/* A recording should not end when there are more processes than the usual limit of descriptors.
- * Without the right to raise it, the limit stays. */
-static void allow_many_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* The next signal to us that has come; 0: none. */
@@ -184,7 +186,6 @@ static int start(struct session *s)
 {
 	int error = spawn(s);
 
-	allow_many_descriptors(); /* after the fork: the program's limit is its own */
 	error = error ?: watch_all(s);
 	if (!error && s->capture)
 		error = capture_start(s->capture);

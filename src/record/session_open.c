@@ -55,12 +55,28 @@ static bool libraries_walk(const struct session *s)
 	return s->capture && want_libraries_to_walk(s);
 }
 
+/* What CPU samples lack without the rights for BPF. */
+static int note_samples(struct session *s)
+{
+	const char *perf = capture_perf_refusal(s->capture);
+
+	if (perf)
+		return session_note(
+			s, "CPU: not sampled: %s; %s", capture_refusal(s->capture), perf);
+	return session_note(s,
+		"CPU samples are of the program itself, not of the kernel's work for it: %s%s",
+		capture_refusal(s->capture),
+		geteuid() ? " ('setcap cap_bpf,cap_perfmon+ep' on this file gives them to whoever "
+			    "may run it: see 'xpuprof doctor')"
+			  : "");
+}
+
 static int note_problems(struct session *s)
 {
 	const char *refusal = capture_refusal(s->capture),
 		   *cache = capture_cache_problem(s->capture),
 		   *sandbox = capture_sandbox_refusal(s->capture);
-	int error = s->options.cpu && refusal ? session_note(s, "no CPU samples: %s", refusal) : 0;
+	int error = s->options.cpu && refusal ? note_samples(s) : 0;
 
 	if (!error && s->options.waits && (refusal || capture_waits_refusal(s->capture)))
 		error = session_note(
@@ -110,6 +126,8 @@ static int open_capture(struct session *s)
 	int error = capture_open(&s->capture, &options, s->writer, s->tasks,
 		gpu_marker_launches(s->gpu), gpu_walker_news(s->gpu));
 
+	if (!error && capture_refusal(s->capture) && !options.libraries_walk)
+		correlator_expect_no_markers(s->correlator);
 	if (!error)
 		return note_problems(s);
 	s->capture = NULL;
@@ -255,13 +273,26 @@ static uint64_t realtime_of_zero_ns(void)
 
 static bool takes_samples(const struct session *s)
 {
-	return s->options.cpu && s->capture && !capture_refusal(s->capture);
+	return s->options.cpu && s->capture && capture_samples(s->capture);
 }
 
 static bool takes_waits(const struct session *s)
 {
 	return s->options.waits && s->capture && !capture_refusal(s->capture) &&
 	       !capture_waits_refusal(s->capture);
+}
+
+/* What is missing of them. */
+static int describe_samples(struct session *s)
+{
+	const char *why = s->capture ? capture_perf_refusal(s->capture) : NULL;
+	int error = 0;
+
+	if (takes_samples(s) && capture_samples(s->capture) == CAPTURE_SAMPLES_USER)
+		error = profile_set_meta(s->writer, META_SAMPLES_OF, "user");
+	if (!error && s->options.cpu && why)
+		error = profile_set_meta(s->writer, META_SAMPLES_REFUSED, why);
+	return error;
 }
 
 static int describe_machine(struct session *s)
@@ -281,6 +312,8 @@ static int describe_machine(struct session *s)
 	error = error
 			?: session_describe(
 				   s, META_SAMPLE_HZ, takes_samples(s) ? s->options.sample_hz : 0);
+	if (!error)
+		error = describe_samples(s);
 	if (takes_waits(s))
 		error = error ?: session_describe(s, META_OFF_CPU, s->options.wait_min_ns);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));

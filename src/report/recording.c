@@ -47,18 +47,23 @@ static void put_reported(const struct report *r, struct buf *out)
 static void put_cpu_time(const struct report *r, struct buf *line)
 {
 	const struct summary *s = r->summary;
-	const char *hz = report_meta(r, META_SAMPLE_HZ);
+	const char *hz = report_meta(r, META_SAMPLE_HZ), *of = report_meta(r, META_SAMPLES_OF),
+		   *why = report_meta(r, META_SAMPLES_REFUSED);
 	bool sampled = hz && strcmp(hz, "0");
 	char cell[TEXT_CELL], count[TEXT_CELL];
 
 	if (!s->samples && !sampled) {
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
+		if (why)
+			buf_printf(line, ": %s", why);
 		return;
 	}
 	buf_printf(line, "%s in %s sample%s", text_sampled_duration(cell, s->cpu_ns, s->samples),
 		text_count(count, s->samples), s->samples == 1 ? "" : "s");
 	if (sampled)
 		buf_printf(line, ", %s a second", hz);
+	if (of && !strcmp(of, "user"))
+		buf_puts(line, "; the kernel's work was not sampled");
 }
 
 static void put_gpu_time(const struct report *r, struct buf *line)

@@ -39,12 +39,11 @@ make_trusted() {
 	chmod 755 "$trusted"
 }
 
-# Whether CPU samples and launch stacks can be recorded here.
-
+# Whether all CPU samples and launch stacks can be recorded here; what an ordinary user has is less.
 cpu_side() {
 	[ "$cpu_side" ] || {
 		cpu_side=no
-		xpuprof record -q --cpu-only -o "$work/.cpu_side.xpu" true >/dev/null 2>&1 && cpu_side=yes
+		xpuprof record -q -a -d 0.01 -o "$work/.cpu_side.xpu" >/dev/null 2>&1 && cpu_side=yes
 	}
 	[ $cpu_side = yes ]
 }

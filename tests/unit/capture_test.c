@@ -836,7 +836,7 @@ static int run_inside(void)
 
 static void without_rights_one_line_says_what_is_missing(void)
 {
-	const struct capture_options options = {.sample_hz = 99};
+	const struct capture_options options = {.sample_hz = 99, .whole_system = true};
 	struct recording r;
 	int status;
 	pid_t child = fork();

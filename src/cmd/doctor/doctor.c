@@ -48,7 +48,8 @@ static const char *const state_names[] = {"ok", "limited", "missing"};
 struct verdict {
 	const struct doctor_check *cpu;
 	const struct doctor_check *gpu;
-	bool has_gpu; /* there is one in this machine */
+	bool cpu_in_part; /* where one is missing */
+	bool has_gpu;	  /* there is one in this machine */
 };
 
 void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
@@ -80,8 +81,10 @@ static void judge(struct verdict *v, const struct doctor_check *row, const struc
 {
 	if (f->state == FINDING_OK)
 		return;
-	if (!v->cpu && (row->sides & SIDE_CPU))
+	if (!v->cpu && (row->sides & SIDE_CPU)) {
 		v->cpu = row;
+		v->cpu_in_part = f->state == FINDING_LIMITED;
+	}
 	if (!v->gpu && (row->sides & SIDE_GPU))
 		v->gpu = row;
 }
@@ -94,10 +97,10 @@ static void text_finding(struct buf *out, const struct doctor_check *row, const 
 }
 
 static void text_side(
-	struct buf *out, const char *name, const struct doctor_check *missing, const char *why)
+	struct buf *out, const char *name, const struct doctor_check *missing, const char *how)
 {
 	if (missing)
-		buf_printf(out, "%s: no%s, see '%s' above\n", name, why, missing->title);
+		buf_printf(out, "%s: %s, see '%s' above\n", name, how, missing->title);
 	else
 		buf_printf(out, "%s: yes\n", name);
 }
@@ -105,8 +108,9 @@ static void text_side(
 static void text_verdict(struct buf *out, const struct verdict *v)
 {
 	buf_puts(out, "\n");
-	text_side(out, "records CPU work", v->cpu, "");
-	text_side(out, "records GPU work", v->gpu, v->has_gpu ? "" : ", and there is no GPU here");
+	text_side(out, "records CPU work", v->cpu, v->cpu_in_part ? "in part" : "no");
+	text_side(out, "records GPU work", v->gpu,
+		v->has_gpu ? "no" : "no, and there is no GPU here");
 }
 
 static void json_member(struct buf *out, const char *name, const char *text, const char *after)

@@ -32,6 +32,7 @@ struct doctor {
 	uint32_t uid;
 	uint64_t capabilities; /* effective, as bits */
 	bool can_bpf;	       /* by capabilities alone */
+	bool can_perf;	       /* without these, perf events of one's own programs */
 	/* The library of the GPU driver, once a check of its vendor has looked for it; the version
 	 * as the vendor counts. */
 	struct library_probe driver;

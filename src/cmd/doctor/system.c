@@ -54,6 +54,7 @@ void doctor_gather(struct doctor *d)
 	read_capabilities(d);
 	d->can_bpf = has_capability(d, CAP_SYS_ADMIN) ||
 		     (has_capability(d, CAPABILITY_BPF) && has_capability(d, CAPABILITY_PERFMON));
+	d->can_perf = !d->can_bpf && !capture_check_perf();
 }
 
 static void rooted(const struct doctor *d, const char *path, struct buf *ret)
@@ -148,12 +149,18 @@ void check_rights(struct doctor *d, struct finding *f)
 					     : "");
 		return;
 	}
-	finding_is(f, FINDING_MISSING,
-		"user %u may not load BPF programs: no CPU samples, but GPU work with its launch "
-		"stacks",
-		d->uid);
-	finding_step(f, "run it with sudo, or give its file CAP_BPF and CAP_PERFMON "
-			"(docs/security.md)");
+	if (d->can_perf)
+		finding_is(f, FINDING_LIMITED,
+			"user %u may not load BPF programs: CPU samples of one's own programs, but "
+			"not of the kernel's work for them; GPU work with its launch stacks",
+			d->uid);
+	else
+		finding_is(f, FINDING_MISSING,
+			"user %u may not load BPF programs: no CPU samples, but GPU work with its "
+			"launch stacks",
+			d->uid);
+	finding_step(f, "run it with sudo, or 'setcap cap_bpf,cap_perfmon+ep FILE': whoever may "
+			"run the file then sees stacks of all processes (docs/security.md)");
 }
 
 void check_perf_events(struct doctor *d, struct finding *f)
@@ -165,12 +172,19 @@ void check_perf_events(struct doctor *d, struct finding *f)
 		finding_step(f, "use a kernel built with CONFIG_PERF_EVENTS=y");
 		return;
 	}
-	if (d->can_bpf)
+	if (d->can_bpf) {
 		finding_is(f, FINDING_OK, "perf_event_paranoid is %ld, which does not bind us",
 			paranoid);
-	else
+	} else if (d->can_perf) {
 		finding_is(f, paranoid > 1 ? FINDING_LIMITED : FINDING_OK,
-			"perf_event_paranoid is %ld", paranoid);
+			"perf_event_paranoid is %ld: samples of one's own programs", paranoid);
+	} else {
+		(void)capture_check_perf();
+		finding_is(
+			f, FINDING_MISSING, "no samples of one's own programs: %s", error_text());
+		if (paranoid > 2)
+			finding_step(f, "sysctl kernel.perf_event_paranoid=2");
+	}
 }
 
 void check_bpf_setting(struct doctor *d, struct finding *f)

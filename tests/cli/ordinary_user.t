@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An ordinary user records CPU samples of the program and of all that it starts, with whole stacks and right shares; what
+cannot be had is said, and never 0."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap
+
+CC = os.environ.get("CC", "cc")
+ORDINARY = ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups", "--inh-caps=-all"]
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+
+# Two thirds of its time in twice(), one in once(), by the CPU clock of each thread; then the same in a thread and a process.
+SHARES = """
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+volatile unsigned long sink;
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+__attribute__((noinline)) static void spin(double seconds)
+{
+	for (double end = now() + seconds; now() < end;)
+		for (int i = 0; i < 200000; i++)
+			sink += i;
+}
+__attribute__((noinline)) static void twice(void) { spin(0.8); sink++; }
+__attribute__((noinline)) static void once(void) { spin(0.4); sink++; }
+static void *thread(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	twice();
+	once();
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+	twice();
+	once();
+	pthread_create(&t, NULL, thread, "spinner");
+	pthread_join(t, NULL);
+	if (!fork()) {
+		twice();
+		once();
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+"""
+
+DEEP = """
+#include <stdlib.h>
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) static int spin(void)
+{
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
+		for (int i = 0; i < 100000; i++)
+			sink += i;
+	return 1;
+}
+__attribute__((noinline)) static int down(int n)
+{
+	volatile char room[1000];
+	int r;
+	room[n % 1000] = 1;
+	r = n > 1 ? down(n - 1) : spin();
+	sink += r + room[n % 1000];
+	return r + 1;
+}
+int main(int argc, char **argv)
+{
+	return argc > 1 && down(atoi(argv[1])) == 0;
+}
+"""
+
+# Runs a command as in a container: perf_event_open is refused.
+FILTER = """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 99;
+	execvp(argv[1], argv + 1);
+	return 98;
+}
+"""
+
+
+def build(name, source, *options):
+    with open(f"{name}.c", "w", encoding="utf-8") as f:
+        f.write(source)
+    subprocess.run([CC, "-O1", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread", *options, "-o",
+                    name, f"{name}.c"], check=True)
+
+
+class Recording:
+    def __init__(self, command, options=("--cpu-only",), before=(), user=True):
+        words = [*(ORDINARY if user else ()), "env", f"HOME={os.getcwd()}", *before, "./xpuprof", "record", *options,
+                 "-o", "p.xpu", "--", *command]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        tap.result(not done.returncode, f"{command[0]}: it is recorded", done.stderr)
+        self.err = done.stderr
+        self.text = tap.run(tap.PROGRAM, "report", "p.xpu")
+        self.report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "p.xpu"))
+        self.losses = {key: n for key, n in self.report["losses"].items() if n}
+        self.stacks = self.report["stacks"]
+        self.folded = [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2]))
+                       for line in tap.run(tap.PROGRAM, "export", "--to", "folded", "-o", "-", "p.xpu").splitlines()]
+
+    def share(self, name):
+        """Of all time, that below this function."""
+        inside = sum(n for stack, n in self.folded if any(frame.split(" ")[0] == name for frame in stack))
+        return inside / max(1, sum(n for _, n in self.folded))
+
+
+def check_shares():
+    build("shares", SHARES)
+    r = Recording(["./shares"])
+    notes = [r.err, r.losses, r.share("twice"), r.share("once")]
+    tap.result("CPU samples are of the program itself, not of the kernel's work for it" in r.err and "setcap" in r.err,
+               "one line says what is missing, and what would change it", r.err)
+    # 3.6 s of its own time are about 356 samples. Of n samples a share of 2/3 scatters by sqrt(2/9/n).
+    n = r.report["samples"]
+    tap.result(330 < n < 380, "there are as many samples as there was time", n, *notes)
+    tap.result(abs(r.share("twice") - 2 / 3) < 4 * (2 / 9 / n) ** 0.5, "functions have their shares", *notes)
+    tap.result(not r.stacks["samples_incomplete"] and not r.losses, "all stacks are whole", *notes)
+    threads = {t["name"]: t["cpu_ns"] for t in r.report["threads"]}
+    tap.result(abs(threads.get("spinner", 0) / 1.2e9 - 1) < 0.15, "a thread has its time, under its name", threads)
+    processes = [p["cpu_ns"] for p in r.report["processes"]]
+    tap.result(len(processes) == 2 and abs(min(processes) / 1.2e9 - 1) < 0.15, "and so has a child", processes)
+    tap.result("; the kernel's work was not sampled" in r.text, "reports say of what samples are", r.text)
+
+
+def check_depth():
+    build("deep", DEEP)
+    # 50 of these frames are about 52 KiB.
+    for depth in (3, 50):
+        r = Recording(["./deep", str(depth)])
+        stacks = [stack for stack, _ in r.folded if "spin" in [f.split(" ")[0] for f in stack]]
+        tap.result(stacks and all(sum(f.split(" ")[0] == "down" for f in s) == depth and not s[0].startswith("[")
+                                  for s in stacks), f"{depth} large frames are all there", stacks[:3], r.losses)
+
+
+def check_refusals():
+    build("filter", FILTER)
+    r = Recording(["true"], options=(), before=("./filter",))
+    tap.result("CPU: not sampled: " in r.err and "a seccomp filter, as containers have it, refuses perf_event_open" in r.err,
+               "where a filter refuses perf_event_open, one line says so", r.err)
+    tap.result("CPU time not sampled" in r.err and "CPU time 0 ns" not in r.err, "and no time is made up", r.err)
+    tap.result("CPU time      not sampled: a seccomp filter" in r.text, "nor in reports", r.text)
+    tap.result("seccomp" in r.report["meta"].get("samples_refused", ""), "nor in JSON", r.report["meta"])
+
+
+def check_other_rights():
+    # Set-user-ID ends it, as the program has more rights from then on.
+    shutil.copy("shares", "rights")
+    os.chmod("rights", 0o4755)
+    r = Recording(["sh", "-c", "./rights; :"])
+    tap.result(r.losses.get("samples_rights") == 1, "a program with other rights is not sampled further, and counted", r.losses)
+
+
+def check():
+    shutil.copy(tap.PROGRAM, "xpuprof")
+    shutil.copy(os.path.join(tap.BUILD, "libxpuprof-inject.so"), "libxpuprof-inject.so")
+    os.chmod(".", 0o777)
+    with open(PARANOID, encoding="utf-8") as f:
+        before = f.read()
+    try:
+        with open(PARANOID, "w", encoding="utf-8") as f:
+            f.write("2")
+        check_shares()
+        check_depth()
+        check_refusals()
+        check_other_rights()
+    finally:
+        with open(PARANOID, "w", encoding="utf-8") as f:
+            f.write(before)
+
+
+def why_not():
+    if os.geteuid() or not shutil.which("setpriv"):
+        return "needs root and setpriv"
+    if not shutil.which(CC):
+        return "needs a C compiler"
+    return "" if os.access(PARANOID, os.W_OK) else "kernel.perf_event_paranoid cannot be set here"
+
+
+tap.main(check, why_not)
