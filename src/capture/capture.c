@@ -25,11 +25,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "capture/marker_cost.h"
 #include "capture/running.h"
 #include "walk/python.h"
 
 /* A reader that found this much should come back soon. */
+#define SEEN_MAX	65536
 #define BUSY_BYTES	((size_t)256 << 10)
 #define FINISH_FILES_NS NS_PER_SECOND	 /* for those that are being opened at the end */
 #define WAIT_NAMES_NS	(10 * NS_PER_MS) /* for names of Python code; else they come later */
@@ -170,6 +172,26 @@ int capture_update_files(struct capture *c)
 	return error ?: profile_count_loss(c->w, LOSS_FILES_UNREADABLE, unreadable);
 }
 
+/* Locations of every second time then count as those of the next. */
+static void forget_half(struct capture *c)
+{
+	for (size_t i = 0; i < c->seen.count / 2; i++)
+		c->seen.items[i] = c->seen.items[2 * i + 1];
+	c->seen.count /= 2;
+}
+
+static int note_locations(struct capture *c, uint64_t time_ns)
+{
+	const struct locations_seen now = {time_ns, profile_writer_location_count(c->w)};
+	size_t count = c->seen.count;
+
+	if (count && c->seen.items[count - 1].count == now.count)
+		return 0;
+	if (count == SEEN_MAX)
+		forget_half(c);
+	return vec_push(&c->seen, now) ? error_memory("when code was seen") : 0;
+}
+
 int capture_drain(struct capture *c, bool *ret_busy)
 {
 	uint64_t snapshot_ns = clock_now_ns();
@@ -190,6 +212,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	error = error ?: capture_count_python(c);
 	if (!error && c->stopped)
 		error = files_finish(c->files, FINISH_FILES_NS) ?: capture_update_files(c);
+	error = error ?: note_locations(c, snapshot_ns);
 	if (!error)
 		*ret_busy = busy;
 	c->drained_ns = snapshot_ns;
@@ -367,6 +390,13 @@ uint64_t capture_stacks_in_jit(const struct capture *c)
 	return c->stacks_in_jit;
 }
 
+uint64_t capture_seen_ns(const struct capture *c, uint32_t location)
+{
+	size_t i = search_first(n, 0, c->seen.count, c->seen.items[n].count >= location);
+
+	return i < c->seen.count ? c->seen.items[i].time_ns : UINT64_MAX;
+}
+
 const struct kept_files *capture_kept_files(const struct capture *c)
 {
 	return modules_kept(c->modules);
@@ -402,6 +432,7 @@ void capture_close(struct capture *c)
 	perf_samples_close(c->perf);
 	programs_close(c->programs);
 	vec_release(&c->ended);
+	vec_release(&c->seen);
 	free(c->own_mappings);
 	free(c->refusal);
 	free(c->perf_refusal);

@@ -104,6 +104,8 @@ uint64_t capture_launch_stacks(const struct capture *c);
 const struct kept_files *capture_kept_files(const struct capture *c);
 /* How many stacks end in code made at run time. */
 uint64_t capture_stacks_in_jit(const struct capture *c);
+/* When, at the latest, a location was first seen. */
+uint64_t capture_seen_ns(const struct capture *c, uint32_t location);
 /* Who opens and reads them, after the last drain. */
 struct files_processes capture_files_processes(const struct capture *c);
 

@@ -29,6 +29,12 @@ struct ended_process {
 	uint32_t process; /* profile id */
 };
 
+/* How many locations the profile had at a time. */
+struct locations_seen {
+	uint64_t time_ns;
+	uint32_t count;
+};
+
 struct capture {
 	bool whole_system;
 	bool walks;   /* stacks are recorded */
@@ -41,6 +47,7 @@ struct capture {
 	uint32_t ignored; /* pid of the process that has not executed its program yet; 0: none */
 	uint64_t launch_stacks;
 	uint64_t stacks_in_jit;
+	struct vec(struct locations_seen) seen; /* rising */
 	/* NULL: without BPF; mappings are then read from /proc, when libraries ask, unless `perf`
 	 * reports them */
 	struct programs *programs;

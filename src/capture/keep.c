@@ -37,3 +37,30 @@ int keep_module(struct kept_files *k, struct files *files, const struct module *
 		return 0;
 	return files_ask(files, &q);
 }
+
+static int put_dump(void *context, uint64_t profile_id, struct files_answer *a)
+{
+	struct kept_files *k = context;
+
+	if (a->error || a->opened.copied)
+		return 0;
+	(void)kept_files_put_dump(k, (uint32_t)profile_id, a->fd);
+	a->fd = -1;
+	return 0;
+}
+
+int keep_dump(struct kept_files *k, struct files *files, const struct module *made,
+	const struct module *dump)
+{
+	const struct files_question q = {
+		.purpose = FILES_KEEP,
+		.pid = made->pid,
+		.path = dump->path,
+		.mapped = &dump->mapped,
+		.done = put_dump,
+		.context = k,
+		.tag = made->profile_id,
+	};
+
+	return files_ask(files, &q);
+}

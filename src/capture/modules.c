@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/keep.h"
+#include "elf/jitdump.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
 #include "profile/runtimes.h"
@@ -23,7 +24,7 @@
 #define MODULE_COST_BYTES (2 * sizeof(struct module) + 256)
 #define KEY_COST_BYTES	  96
 
-#define RUNTIMES_MAX 65536 /* processes of which is known what makes their code */
+#define NOTED_MAX 65536 /* processes of which is noted what makes their code */
 
 #define NO_MODULE   UINT32_MAX
 #define NO_ELF_FILE (UINT32_MAX - 1) /* memory with the name of a file */
@@ -40,7 +41,8 @@ struct modules {
 	uint64_t bytes; /* that all of this takes, about, */
 	uint64_t max_bytes;
 	uint32_t rest;	     /* the index of the one that stands for others; NO_MODULE: none yet */
-	struct map runtimes; /* by pid: enum profile_runtime, where it is known */
+	struct map runtimes; /* by pid: enum profile_runtime, where it is known, */
+	struct map dumps;    /* and the index of the jitdump that it maps */
 	struct vec(uint32_t) late; /* whose files were answered for when nobody waited any more */
 };
 
@@ -83,6 +85,7 @@ void modules_free(struct modules *m)
 	vec_release(&m->by_key);
 	vec_release(&m->late);
 	map_release(&m->runtimes);
+	map_release(&m->dumps);
 	interner_free(m->keys);
 	kept_files_free(m->kept);
 	free(m->own_library);
@@ -394,13 +397,23 @@ static int find_or_new(struct modules *m, uint32_t pid, const char *path,
 	return join_by_build_id(m, ret_index);
 }
 
-/* A file that shows what makes code in this process. */
-static int note_runtime(struct modules *m, uint32_t pid, const char *path)
+/* Of a process; beyond a number of them nothing is noted. */
+static int note(struct map *of_processes, uint32_t pid, uint64_t value)
+{
+	bool has_room = of_processes->count < NOTED_MAX || map_get(of_processes, pid);
+
+	return has_room ? map_put(of_processes, pid, value) : 0;
+}
+
+/* A file that shows what makes code in this process, or what it is called. */
+static int note_made_code(struct modules *m, uint32_t pid, const char *path, uint32_t index)
 {
 	enum profile_runtime runtime = runtime_of_file(path);
-	bool has_room = m->runtimes.count < RUNTIMES_MAX || map_get(&m->runtimes, pid);
+	int error = runtime ? note(&m->runtimes, pid, runtime) : 0;
 
-	return runtime && has_room ? map_put(&m->runtimes, pid, runtime) : 0;
+	if (error || !jitdump_is_path(path) || index == NO_ELF_FILE || index == m->rest)
+		return error;
+	return note(&m->dumps, pid, index);
 }
 
 static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const struct mapped_file *f)
@@ -462,7 +475,7 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 	uint32_t index = NO_ELF_FILE;
 	int error = kind == MODULE_ANON ? 0 : add(m, pid, path, kind, f, &index);
 
-	error = error ?: note_runtime(m, pid, path);
+	error = error ?: note_made_code(m, pid, path, index);
 	if (!error && index == NO_ELF_FILE)
 		error = add_anonymous(m, pid, f, &index);
 	if (error)
@@ -483,6 +496,17 @@ static uint32_t flags_of(const struct modules *m, const struct module *module)
 	       (runtime ? (uint32_t)*runtime << MODULE_RUNTIME_SHIFT : 0);
 }
 
+/* The jitdump may come after the first code. */
+static int keep_its_dump(struct modules *m, struct module *made)
+{
+	const uint64_t *dump = map_get(&m->dumps, made->pid);
+
+	if (made->kind != MODULE_ANON || made->dump_asked || made->rest || !dump)
+		return 0;
+	made->dump_asked = true;
+	return keep_dump(m->kept, m->files, made, &m->all.items[*dump]);
+}
+
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 {
 	struct module *module = &m->all.items[index];
@@ -497,11 +521,12 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 		error = error ?: profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
-		*ret_id = module->profile_id;
-		return keep_module(m->kept, m->files, module);
+		error = keep_module(m->kept, m->files, module);
+		if (error)
+			return error;
 	}
 	*ret_id = module->profile_id;
-	return 0;
+	return keep_its_dump(m, module);
 }
 
 const struct kept_files *modules_kept(const struct modules *m)

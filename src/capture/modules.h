@@ -32,6 +32,7 @@ struct module {
 	bool asked;	     /* its file was asked about, and there is no answer yet */
 	bool instrument;     /* belongs to the measurement: our library, the tracer */
 	bool rest;	     /* stands for others that there was no room for */
+	bool dump_asked;     /* the jitdump of its process is being kept (keep.h) */
 	uint32_t profile_id; /* 0: not in the profile yet */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];

@@ -30,6 +30,7 @@ struct root {
 
 struct kept {
 	int fd;	  /* the file, or the map; -1: none */
+	int dump; /* the jitdump; -1: none */
 	int root; /* index, or -1 */
 	struct file_identity identity;
 	bool has_user;
@@ -77,13 +78,20 @@ struct kept_files *kept_files_new(void)
 	return k;
 }
 
+static void kept_close(const struct kept *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->dump >= 0)
+		close(f->dump);
+}
+
 void kept_files_free(struct kept_files *k)
 {
 	if (!k)
 		return;
 	vec_foreach (f, &k->all)
-		if (f->fd >= 0)
-			close(f->fd);
+		kept_close(f);
 	vec_foreach (r, &k->roots)
 		close(r->fd);
 	vec_release(&k->all);
@@ -139,7 +147,7 @@ static void read_status(uint32_t pid, struct kept *ret)
 
 int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_map)
 {
-	struct kept kept = {.fd = -1};
+	struct kept kept = {.fd = -1, .dump = -1};
 	int error;
 
 	if (map_get(&k->by_module, module))
@@ -168,6 +176,19 @@ int kept_files_put(
 	}
 	kept->fd = fd;
 	kept->identity = *identity;
+	return 0;
+}
+
+int kept_files_put_dump(struct kept_files *k, uint32_t module, int fd)
+{
+	const uint64_t *index = map_get(&k->by_module, module);
+	struct kept *kept = index ? &k->all.items[*index] : NULL;
+
+	if (!kept || kept->dump >= 0) {
+		close(fd);
+		return kept ? -EEXIST : -ENOENT;
+	}
+	kept->dump = fd;
 	return 0;
 }
 
@@ -216,4 +237,11 @@ int kept_files_open_map(const struct kept_files *k, uint32_t module)
 		return -ENOENT;
 	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? -errno : fd;
+}
+
+int kept_files_dump(const struct kept_files *k, uint32_t module)
+{
+	const struct kept *f = find(k, module);
+
+	return f ? f->dump : -1;
 }

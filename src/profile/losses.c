@@ -169,6 +169,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_PYTHON_MOVED] = LESSER_ONE("python_moved",
 		"samples without Python frames, as these were others when they could be read",
 		"sample without Python frames, as these were others when they could be read"),
+	[LOSS_JIT_REPLACED] = LESSER_ONE("jit_replaced",
+		"places in JIT code named as what was first there; other code came to them later",
+		"place in JIT code named as what was first there; other code came to it later"),
 };
 // clang-format on
 

@@ -608,6 +608,8 @@ enum profile_loss {
 	LOSS_SAMPLES_RIGHTS,
 	/* samples whose Python frames were not those of its time when they were read */
 	LOSS_PYTHON_MOVED,
+	/* places in code made at run time that other code came to later */
+	LOSS_JIT_REPLACED,
 	LOSS_KINDS
 };
 

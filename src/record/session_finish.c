@@ -162,6 +162,13 @@ static uint64_t samples(struct session *s)
 	return s->totals.samples;
 }
 
+static uint64_t location_seen_ns(void *context, uint32_t location)
+{
+	const struct session *s = context;
+
+	return s->capture ? capture_seen_ns(s->capture, location) : UINT64_MAX;
+}
+
 static int name_code(struct session *s)
 {
 	const struct files_processes processes =
@@ -180,6 +187,7 @@ static int name_code(struct session *s)
 		.progress = report_naming,
 		.stripped = note_stripped,
 		.nameless_jit = note_nameless_jit,
+		.seen_ns = location_seen_ns,
 		.context = s,
 	};
 	struct symbolize_stats stats = {0};

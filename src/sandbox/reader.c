@@ -239,6 +239,34 @@ static int reply_places(int socket, int kind, const int fds[MESSAGE_FDS], struct
 	return error;
 }
 
+static int read_jit_places(struct buf *request, size_t *ret_count)
+{
+	struct places head;
+
+	if (request->size < sizeof(head))
+		return -EINVAL;
+	memcpy(&head, request->data, sizeof(head));
+	if (head.count > JIT_PLACES_MAX ||
+		request->size != sizeof(head) + head.count * sizeof(struct jit_place))
+		return -EINVAL;
+	memmove(request->data, request->data + sizeof(head), request->size - sizeof(head));
+	*ret_count = head.count;
+	return 0;
+}
+
+static int reply_jitdump(int socket, int fd, struct buf *request)
+{
+	struct buf b = BUF_INIT;
+	size_t count = 0;
+	int result = read_jit_places(request, &count), error;
+
+	if (!result)
+		result = jitdump_write(fd, (const void *)request->data, count, &b);
+	error = sandbox_send(socket, result, b.data, result ? 0 : b.size, no_fds);
+	buf_release(&b);
+	return error;
+}
+
 /* --- images of GPU code ----------------------------------------------------------------------- */
 
 /* What was asked about last stays open: names of a file, or an image, which is mapped. */
@@ -352,6 +380,8 @@ static int reply(
 		return reply_passed(socket, fds[0]);
 	if (fds[0] >= 0 && kind == READER_EMPTY)
 		return reply_empty(socket, fds[0]);
+	if (fds[0] >= 0 && kind == READER_JITDUMP)
+		return reply_jitdump(socket, fds[0], request);
 	if (fds[0] >= 0 && is_about_places(kind))
 		return reply_places(socket, kind, fds, request, &last->file);
 	if (fds[0] >= 0 && is_about_code(kind))

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "elf/elf_file.h"
+#include "elf/jitdump.h"
 #include "elf/lines.h"
 #include "elf/names.h"
 #include "gpucode/answers.h"
@@ -29,6 +30,10 @@
  * it does into the reply. */
 #define READER_CODE_FUNCTIONS 9
 #define READER_CODE_FRAMES    10
+
+/* Of an open jitdump: struct places (its first number is 0) and struct jit_place; the reply:
+ * elf/jitdump.h. */
+#define READER_JITDUMP 11
 
 #define FILE_CODE_MAX 64
 
@@ -57,7 +62,8 @@ struct code_question {
 	char module[64]; /* the begin of its name, which says what format it has */
 };
 
-#define PLACES_MAX ((REQUEST_BYTES - sizeof(struct places)) / sizeof(uint64_t))
+#define PLACES_MAX     ((REQUEST_BYTES - sizeof(struct places)) / sizeof(uint64_t))
+#define JIT_PLACES_MAX ((REQUEST_BYTES - sizeof(struct places)) / sizeof(struct jit_place))
 
 /* These run in the reader, and in tests: 0 or -errno. Descriptors stay the caller's. */
 int reader_inspect(int fd, struct file_facts *ret);

@@ -334,6 +334,24 @@ int name_files_map_names(struct name_files *f, const struct names_question *q, s
 	return ask_reader(f, READER_MAP, q, NAMES_LIMIT_NS, &f->read_left_ns, ret);
 }
 
+int name_files_jitdump(
+	struct name_files *f, int fd, const struct jit_place *places, size_t count, struct buf *ret)
+{
+	const struct places head = {.count = (uint32_t)count};
+	struct child_request r = {
+		.kind = READER_JITDUMP, .limit_ns = NAMES_LIMIT_NS, .fds = {fd, -1}};
+	struct buf b = BUF_INIT;
+	int error;
+
+	if (!f->reader)
+		return jitdump_write(fd, places, count, ret);
+	buf_append(&b, &head, sizeof(head));
+	buf_append(&b, places, count * sizeof(*places));
+	error = ask_with(f, &r, &b, &f->read_left_ns, ret);
+	buf_release(&b);
+	return error;
+}
+
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Read in a worker, as libdw trusts files, and opens others that they name. */

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/file_identity.h"
+#include "elf/jitdump.h"
 #include "elf/lines.h"
 #include "elf/names.h"
 #include "sandbox/child.h"
@@ -53,6 +54,10 @@ int name_files_open_debug(
 /* These are of PLACES_MAX places at most (sandbox/reader.h): 0 or -errno without text. */
 int name_files_names(struct name_files *f, const struct names_question *q, struct buf *ret);
 int name_files_map_names(struct name_files *f, const struct names_question *q, struct buf *ret);
+
+/* Of JIT_PLACES_MAX places at most; the answer is for jitdump_read (elf/jitdump.h). Likewise. */
+int name_files_jitdump(struct name_files *f, int fd, const struct jit_place *places, size_t count,
+	struct buf *ret);
 
 /* Asks the reader, which there has to be, about an image of GPU code: a struct code_question and
  * what follows that. Likewise. */

@@ -501,6 +501,79 @@ static int open_kept_map(struct symbolizer *s, uint32_t module, int *ret_fd)
 	return name_files_open_map(&s->files, &later, kept_files_root(kept, module), &file, ret_fd);
 }
 
+struct dump_names {
+	struct symbolizer *s;
+	const struct nameless *places;
+};
+
+static int add_jit_name(void *context, size_t n, const struct jit_name *name)
+{
+	const struct dump_names *d = context;
+	uint32_t location = d->places[n].location, id, file = 0, line = name->file ? name->line : 0;
+	int error = 0;
+
+	if (has_name(d->s, location))
+		return 0;
+	error = profile_add_string(d->s->w, name->name, name->name_length, &id);
+	if (!error && name->file)
+		error = profile_add_string(d->s->w, name->file, name->file_length, &file);
+	error = error ?: profile_add_symbol(d->s->w, location, id, file, line, 0);
+	if (error)
+		return error;
+	d->s->stats.named++;
+	d->s->stats.with_lines += line != 0;
+	d->s->stats.maybe_replaced += name->replaced;
+	return 0;
+}
+
+/* -EPROTO is of a process that was taken over: what came before it counts. */
+static int add_jit_names(struct symbolizer *s, const struct nameless *places, size_t count,
+	const struct buf *names, bool *ret_cut)
+{
+	struct dump_names names_of = {s, places};
+	const struct jitdump_reader r = {count, add_jit_name, &names_of};
+	int error = jitdump_read(&r, names->data, names->size, ret_cut);
+
+	s->files.failures += error == -EPROTO;
+	return error == -EPROTO ? 0 : error;
+}
+
+static uint64_t seen_ns(const struct symbolizer *s, uint32_t location)
+{
+	return s->o->seen_ns ? s->o->seen_ns(s->o->context, location) : UINT64_MAX;
+}
+
+/* By the jitdump that a process writes: places of at most one request. */
+static int name_some_by_dump(struct symbolizer *s, int fd, const struct nameless *some,
+	size_t count, struct jit_place *places, bool *ret_cut)
+{
+	struct buf names = BUF_INIT;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++)
+		places[i] = (struct jit_place){some[i].address, seen_ns(s, some[i].location)};
+	if (!name_files_jitdump(&s->files, fd, places, count, &names))
+		error = add_jit_names(s, some, count, &names, ret_cut);
+	buf_release(&names);
+	return error;
+}
+
+static int name_by_dump(struct symbolizer *s, const struct run *run, int fd)
+{
+	struct jit_place *places = calloc(JIT_PLACES_MAX, sizeof(*places));
+	bool cut = false;
+	int error = places ? 0 : -ENOMEM;
+
+	for (size_t first = 0, count; !error && first < run->count && !is_stopped(s);
+		first += count) {
+		count = run->count - first < JIT_PLACES_MAX ? run->count - first : JIT_PLACES_MAX;
+		error = name_some_by_dump(s, fd, run->items + first, count, places, &cut);
+	}
+	free(places);
+	s->files.failures += cut;
+	return error;
+}
+
 static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 {
 	int error = 0;
@@ -534,8 +607,12 @@ static int name_anonymous(struct symbolizer *s, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	uint64_t failures = s->files.failures;
-	int fd = -1, error = s->o->kept ? open_kept_map(s, run->items->module, &fd) : -ENOENT;
+	int dump = s->o->kept ? kept_files_dump(s->o->kept, run->items->module) : -1;
+	int fd = -1, error = dump >= 0 ? name_by_dump(s, run, dump) : 0;
 
+	if (error)
+		return error;
+	error = s->o->kept ? open_kept_map(s, run->items->module, &fd) : -ENOENT;
 	if (error)
 		error = open_unkept_map(s, m, &fd);
 	if (!error)
@@ -699,6 +776,7 @@ int symbolize_profile(
 	error = error ?: name_all(&s);
 	if (!error && o->reader)
 		error = profile_count_loss(w, LOSS_FILES_UNREADABLE, s.unreadable);
+	error = error ?: profile_count_loss(w, LOSS_JIT_REPLACED, s.stats.maybe_replaced);
 	vec_release(&s.nameless);
 	vec_release(&s.lacking);
 	vec_release(&s.places);

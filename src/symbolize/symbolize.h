@@ -41,6 +41,8 @@ struct symbolize_options {
 	/* How long servers may be asked for debug files ($DEBUGINFOD_URLS) and how long DWARF of
 	 * one module may take; 0: not at all. */
 	uint64_t servers_limit_ns, dwarf_limit_ns;
+	/* When a location was first seen (CLOCK_MONOTONIC), at the latest; NULL: not known. */
+	uint64_t (*seen_ns)(void *context, uint32_t location);
 	const struct user *user; /* who asks servers; NULL: we do */
 	/* /proc/kallsyms, opened with rights that we have no more; -1: it cannot be had, 0: it is
 	 * opened by us. */
@@ -69,6 +71,8 @@ struct symbolize_stats {
 	uint64_t dwarf_failed;	 /* modules whose DWARF was damaged or took too long */
 	uint64_t fetched;	 /* debug files that servers had */
 	bool stopped;
+	/* names of code made at run time, of places where other code was later */
+	uint64_t maybe_replaced;
 };
 
 /* Adds a symbol for every location that can be named and has no name yet (with `inlines`, lines for

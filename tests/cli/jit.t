@@ -76,11 +76,32 @@ def check_maps():
            "and they stand in their stacks", *stacks()[:20])
 
 
+def remove_dumps():
+    for name in os.listdir("."):
+        if name.startswith("jit-") and name.endswith(".dump"):
+            os.remove(name)
+
+
+def check_dumps():
+    check_named(["outer_of_dump", "inner_of_dump"], TARGET, "dump")
+    result(any(";outer_of_dump;inner_of_dump " in stack for stack in stacks()), "names of a jitdump stand in their stacks", *stacks()[:20])
+    with_lines = run(PROGRAM, "flame", "--lines", "-o", "-", "jit.xpu")
+    result("inner_of_dump (inner.js:42)" in with_lines, "and so do its lines", with_lines[:2000])
+    remove_dumps()
+    _, report, rows = record(TARGET, "replaced")
+    result("inner_of_dump" in in_made_code(rows) and "inner_of_later" not in in_made_code(rows),
+           "a place is called as what was there when it was first seen", rows)
+    result("in JIT code named as what was first there" in report, "that other code came later is counted", report)
+    remove_dumps()
+
+
 def check_node():
     with open("spin.js", "w") as f:
         f.write(SPIN_JS)
     check_nameless("--perf-basic-prof", shutil.which("node"), "spin.js")
     check_named(["fib"], shutil.which("node"), "--perf-basic-prof", "spin.js")
+    check_named(["fib"], shutil.which("node"), "--perf-prof", "spin.js")
+    remove_dumps()
 
 
 def check_java():
@@ -97,6 +118,7 @@ def check():
         shutil.copy(TARGET, name)
         check_nameless(hint, f"./{name}")
     check_maps()
+    check_dumps()
     if shutil.which("node"):
         check_node()
     if shutil.which("javac"):
