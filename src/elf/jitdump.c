@@ -31,23 +31,23 @@
 #include "base/vec.h"
 #include "elf/limits.h"
 
-#define MAGIC		  0x4a695444u /* in the machine's order */
-#define VERSION		  1
-#define HEADER_BYTES	  40
-#define HEADER_MAX	  4096
-#define ARCH_TIMESTAMPS	  1 /* times are not those of a clock that we know */
-#define PREFIX_BYTES	  16
-#define LOAD_BYTES	  56 /* with the prefix, */
-#define MOVE_BYTES	  64
-#define LINES_BYTES	  32
-#define LINE_BYTES	  16
-#define WINDOW		  65536
-#define SHORT_TEXT	  256
-#define LOADS_MAX	  (1u << 20)  /* that later moves can refer to */
-#define OFFERS_MAX	  (1u << 28)  /* of records to places */
-#define LINES_MAX_BYTES	  (1u << 20)  /* of one record */
-#define NAMES_MAX_BYTES	  (64u << 20) /* of all names together */
-#define V8_LINES_AHEAD	  0x40	      /* V8 has its lines so far behind their code */
+#define MAGIC		0x4a695444u /* in the machine's order */
+#define VERSION		1
+#define HEADER_BYTES	40
+#define HEADER_MAX	4096
+#define ARCH_TIMESTAMPS 1 /* times are not those of a clock that we know */
+#define PREFIX_BYTES	16
+#define LOAD_BYTES	56 /* with the prefix, */
+#define MOVE_BYTES	64
+#define LINES_BYTES	32
+#define LINE_BYTES	16
+#define WINDOW		65536
+#define SHORT_TEXT	256
+#define LOADS_MAX	(1u << 20)  /* that later moves can refer to */
+#define OFFERS_MAX	(1u << 28)  /* of records to places */
+#define LINES_MAX_BYTES (1u << 20)  /* of one record */
+#define NAMES_MAX_BYTES (64u << 20) /* of all names together */
+#define V8_LINES_AHEAD	0x40	    /* V8 has its lines so far behind their code */
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_LINES = 2, RECORD_CLOSE = 3 };
 
@@ -95,7 +95,8 @@ static size_t text_within(struct dump *d, uint64_t at, size_t size, const char *
 	return stop ? (size_t)(stop - text) : 0;
 }
 
-/* A text that ends before `end`: its length; 0: there is none. Most are short, and in the window. */
+/* A text that ends before `end`: its length; 0: there is none. Most are short, and in the
+ * window. */
 static size_t text_at(struct dump *d, uint64_t at, uint64_t end, const char **ret)
 {
 	uint64_t most = at < end ? end - at : 0;
@@ -235,11 +236,11 @@ struct record {
 
 static int on_record(struct search *s, const struct record *record, uint64_t at)
 {
-	static const size_t fixed[] = {
-		[RECORD_LOAD] = LOAD_BYTES, [RECORD_MOVE] = MOVE_BYTES, [RECORD_LINES] = LINES_BYTES};
-	const struct code c = {.time_ns = record->time_ns,
-		.name_at = at + LOAD_BYTES,
-		.end = at + record->size};
+	static const size_t fixed[] = {[RECORD_LOAD] = LOAD_BYTES,
+		[RECORD_MOVE] = MOVE_BYTES,
+		[RECORD_LINES] = LINES_BYTES};
+	const struct code c = {
+		.time_ns = record->time_ns, .name_at = at + LOAD_BYTES, .end = at + record->size};
 	struct reader r;
 
 	if (record->kind > RECORD_LINES || record->size < fixed[record->kind])
@@ -298,8 +299,7 @@ static bool is_plain(const char *file, size_t length)
 }
 
 /* The entry of `code` with the greatest address that is not behind `address`. */
-static void find_line(
-	struct dump *d, const struct code *code, uint64_t address, struct line *ret)
+static void find_line(struct dump *d, const struct code *code, uint64_t address, struct line *ret)
 {
 	uint64_t at = code->lines_at;
 	const uint8_t *bytes = bytes_at(d, at, LINES_BYTES);
@@ -363,8 +363,8 @@ static size_t name_of(struct dump *d, const struct match *m, struct buf *ret)
 	return ret->failed ? 0 : length;
 }
 
-static struct line line_of(
-	struct dump *d, const struct jit_place *place, const struct match *m, const struct buf *name)
+static struct line line_of(struct dump *d, const struct jit_place *place, const struct match *m,
+	const struct buf *name)
 {
 	bool is_v8 = name->size > 3 && !memcmp(name->data, "JS:", 3);
 	struct line line = {0};

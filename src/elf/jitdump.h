@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names and lines of code that a program made at run time, from a jitdump: a binary file that
- * compilers of such code write for perf (Linux: tools/perf/Documentation/jitdump-specification.txt).
- * It says which code came to an address when, so it also holds for code that has made room for
- * other code since.
+ * compilers of such code write for perf (Linux:
+ * tools/perf/Documentation/jitdump-specification.txt). It says which code came to an address when,
+ * so it also holds for code that has made room for other code since.
  *
  * The file is not trusted, and neither is the answer, which is written in a process that a file may
  * have taken over.
@@ -44,6 +44,6 @@ struct jitdump_reader {
 	void *context;
 };
 
-/* Reads such an answer: 0, -EPROTO when it makes no sense, or what `visit` returned. *ret_cut: there
- * was more in the file than was read. */
+/* Reads such an answer: 0, -EPROTO when it makes no sense, or what `visit` returned. *ret_cut:
+ * there was more in the file than was read. */
 int jitdump_read(const struct jitdump_reader *r, const void *data, size_t size, bool *ret_cut);

@@ -119,7 +119,8 @@ static const char *name_at(uint64_t address, uint64_t time_ns)
 
 static void code_has_the_name_of_its_load(void)
 {
-	const struct jit_place places[] = {{0xfff, 9}, {0x1000, 9}, {0x10ff, 9}, {0x1100, 9}, {0x2010, 9}};
+	const struct jit_place places[] = {
+		{0xfff, 9}, {0x1000, 9}, {0x10ff, 9}, {0x1100, 9}, {0x2010, 9}};
 
 	begin(0);
 	load(1, 0x1000, 0x100, 1, "first");
