@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "bpf/python_code.h"
 #include "bpf/raw.h"
 
 #define SAMPLE_RING_BYTES (4 << 20)
@@ -243,6 +244,71 @@ __noinline int wait_piece(uint32_t piece)
 			    piece);
 }
 
+/* Code objects: false when there is none further. */
+
+__noinline int thread_code(struct stack_buffer *b, struct python_buffer *p, uint32_t i)
+{
+	return b && p &&
+	       send_code(b, p, &launches, LAUNCH_RING_BYTES, &b->record.launch,
+		       sizeof(b->record.launch), i);
+}
+
+__noinline int sample_code(uint32_t i)
+{
+	uint32_t buffer = SAMPLE_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
+
+	return b && p &&
+	       send_code(b, p, &samples, SAMPLE_RING_BYTES, &b->record.sample,
+		       sizeof(b->record.sample), i);
+}
+
+__noinline int launch_code(uint32_t i)
+{
+	uint32_t buffer = LAUNCH_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
+
+	return b && p &&
+	       send_code(b, p, &launches, LAUNCH_RING_BYTES, &b->record.launch,
+		       sizeof(b->record.launch), i);
+}
+
+__noinline int wait_code(uint32_t i)
+{
+	uint32_t buffer = WAIT_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
+
+	return b && p &&
+	       send_code(b, p, &waits, WAIT_RING_BYTES, &b->record.wait, sizeof(b->record.wait), i);
+}
+
+static __always_inline bool take_code(
+	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer, uint32_t i)
+{
+	switch (buffer) {
+	case SAMPLE_BUFFER:
+		return sample_code(i);
+	case LAUNCH_BUFFER:
+		return launch_code(i);
+	case WAIT_BUFFER:
+		return wait_code(i);
+	default:
+		return thread_code(b, p, i);
+	}
+}
+
+/* Sends copies of the code objects that are new in a stack. */
+static __always_inline void send_codes(
+	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer)
+{
+	for (uint32_t i = 0; i < NEW_CODES; i++)
+		if (i >= p->new_count || !take_code(b, p, buffer, i))
+			break;
+}
+
 static __always_inline bool take_piece(
 	struct stack_buffer *b, const uint32_t buffer, uint32_t piece)
 {
@@ -265,7 +331,7 @@ static __always_inline uint64_t add_raw(struct stack_buffer *b, const struct pyt
 {
 	if (!wants_raw(b, ring, ring_bytes, now_ns))
 		return words;
-	b->raw_gap = 0;
+	b->raw_end = end_of_stack(b->walker.start.sp);
 	for (uint32_t i = 0; i < RAW_PIECES; i++)
 		if (!take_piece(b, buffer, i))
 			break;
@@ -296,5 +362,7 @@ static __always_inline struct python_buffer *walk_user_stack(
 		if (!take_turns(b, runs_python ? p : NULL, buffer))
 			break;
 	walker_finish(&b->walker);
+	if (runs_python && p->new_count)
+		send_codes(b, p, buffer);
 	return p;
 }

@@ -28,6 +28,9 @@
  * WALK_NO_MAPPING), or code was mapped that the recorder had not published yet, so that it can walk
  * later: in parts that have nothing else, each with the next piece of the stack.
  *
+ * Between such records are those of Python code objects that were met, since they may be gone soon:
+ * a head of that kind with `code_size` and `more` set, and a struct walk_python_code.
+ *
  * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range
  * of `mappings`, an array that is shared with the recorder. A published range is never changed: a
  * change is a new range, and the old one is reused only seconds later. Fork copies the entry, exec
@@ -35,7 +38,7 @@
  */
 #pragma once
 
-#include "walk/frame.h"
+#include "walk/python.h"
 
 #define BPF_KERNEL_DEPTH_MAX 127    /* frames of the kernel; its own limit */
 #define BPF_MAPPINGS_MAX     131072 /* of all processes together */
@@ -56,6 +59,8 @@ struct bpf_stack {
 	uint16_t part;		    /* how many parts came before */
 	uint8_t more;		    /* it is one itself */
 	uint8_t python_void; /* the Python frames of those before, and their entries, are none */
+	uint32_t code_size;  /* the record is a code object */
+	uint32_t reserved;
 };
 
 #define BPF_PART_FRAMES	   256 /* native ones of a record at most */

@@ -17,6 +17,7 @@ struct pid {
 };
 
 struct mm_struct {
+	unsigned long start_stack;
 	unsigned long arg_start;
 	unsigned long arg_end;
 };

@@ -17,7 +17,7 @@
 
 #define RAW_PIECE_PAGES 2
 #define RAW_PIECES	(BPF_RAW_PAGES_MAX / RAW_PIECE_PAGES)
-#define RAW_GAP_MAX	8 /* pieces that cannot be read: the stack has ended before them */
+#define RAW_UNBOUNDED	65536 /* bytes of a stack whose end is not known */
 #define RAW_MAX                                                                                    \
 	1024 /* how often per page of code: while its table is made or its mapping not published */
 #define RAW_UNKNOWN_MAX 64	  /* and when it probably never will be */
@@ -86,6 +86,23 @@ static __always_inline bool wants_raw(
 	}
 	unknown = w->end == WALK_NO_MAPPING && now_ns - sent->since_ns >= NEWS_NS;
 	return sent->count++ < (unknown ? RAW_UNKNOWN_MAX : RAW_MAX);
+}
+
+/*
+ * Where the stack ends. A thread's has its thread pointer at its end, and that of the program's
+ * first thread its arguments; what comes behind may be anything.
+ */
+static __always_inline uint64_t end_of_stack(uint64_t sp)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	uint64_t thread = arch_thread_pointer(task),
+		 arguments = BPF_CORE_READ(task, mm, start_stack);
+
+	if (thread - sp < MACHINE_STACK_MAX)
+		return thread;
+	if (arguments - sp < MACHINE_STACK_MAX)
+		return arguments;
+	return sp + RAW_UNBOUNDED;
 }
 
 /* Where a piece of the stack begins; *ret_size: of what it has of that page. */
@@ -161,10 +178,11 @@ static __always_inline bool send_piece(struct stack_buffer *b, void *ring, uint6
 	struct raw_piece *r;
 	uint64_t end;
 
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+	if (begin_of_piece(start, piece, &end) >= b->raw_end ||
+		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
 		return false;
 	if (!is_readable(start, piece))
-		return ++b->raw_gap < RAW_GAP_MAX;
+		return true;
 	r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
 	if (!r)
 		return false;
@@ -177,7 +195,6 @@ static __always_inline bool send_piece(struct stack_buffer *b, void *ring, uint6
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	b->part++;
 	b->raw_sent = 1;
-	b->raw_gap = 0;
 	return true;
 }
 

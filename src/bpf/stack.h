@@ -11,8 +11,8 @@
  * until its room is full, the native one until it has met the loops of these frames, or its own
  * room is full. Then what both have found is sent as a part.
  *
- * Code objects that were not seen lately are worth waking the reader for: their names are read from
- * the program's memory, and may be gone soon.
+ * Code objects that were not seen lately are copied (python_code.h), and are worth waking the
+ * reader for: what has no room in the copy is read from the program's memory.
  */
 #pragma once
 
@@ -29,6 +29,7 @@
 #define PYTHON_WINDOW	  1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
 #define CODE_OBJECTS	  16384
+#define NEW_CODES	  8 /* code objects of a stack that are copied; the next one has others */
 #define WAKE_PAUSE_NS	  1000000
 
 /* A record before it is sent. All kinds of heads end where the words begin, the native ones. */
@@ -52,7 +53,8 @@ struct record {
 /* The Python side, which most threads need not have. */
 struct python_buffer {
 	uint32_t pid;
-	uint32_t new_code; /* there is a code object that was not seen lately */
+	uint32_t new_count;	       /* of code objects that were not seen lately, */
+	uint64_t new_codes[NEW_CODES]; /* these */
 	struct walk_python interpreter;
 	struct walk_python_stack stack;
 	uint64_t sp; /* of the machine's stack */
@@ -83,8 +85,8 @@ struct stack_buffer {
 	uint8_t python_open; /* Python's chain has not been followed to its end */
 	uint8_t native_ended;
 	uint8_t raw_sent; /* raw material was */
-	uint8_t raw_gap;  /* pieces of it in a row that could not be read */
-	uint8_t reserved[3];
+	uint8_t reserved[4];
+	uint64_t raw_end; /* of the stack, as far as it is sent */
 	struct record record;
 	struct walker walker; /* behind the record */
 };
@@ -156,17 +158,19 @@ static bool walk_python_home_state(
 	return walk_python_state_of(s, p, arch_thread_pointer(task), ret);
 }
 
-/* Notes a frame's code object. */
+/* Notes a frame's code object, if there is room for it. */
 static __always_inline void note_code(struct python_buffer *p, uint64_t code)
 {
 	uint32_t index = hash_step(code, (uint64_t)p->pid << 32) >> 50;
-	uint64_t *slot = bpf_map_lookup_elem(&code_objects, &index);
+	uint64_t *slot = bpf_map_lookup_elem(&code_objects, &index), count = p->new_count;
 
 	_Static_assert(CODE_OBJECTS == 1 << (64 - 50), "the hash gives an index");
-	if (!slot || *slot == (code ^ p->pid))
+	asm volatile("" : "+r"(count));
+	if (!slot || *slot == (code ^ p->pid) || count >= NEW_CODES)
 		return;
 	*slot = code ^ p->pid;
-	p->new_code = 1;
+	p->new_codes[count] = code;
+	p->new_count = count + 1;
 }
 
 /* Adds one Python frame: false when there is no further one. */
@@ -189,7 +193,7 @@ static __always_inline bool python_begin(
 	p->pid = pid;
 	p->sp = sp;
 	p->window_base = 1; /* no frame is there */
-	p->new_code = 0;
+	p->new_count = 0;
 	p->interpreter = *interpreter;
 	if (walk_python_begin(&p->stack, &p->interpreter))
 		return true;
@@ -430,7 +434,7 @@ static __always_inline void part_is_sent(struct stack_buffer *b, struct python_b
 /* Whether to wake the reader for code objects that are new. */
 static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64_t now_ns)
 {
-	if (!p || !p->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
+	if (!p || !p->new_count || now_ns - woken_ns < WAKE_PAUSE_NS)
 		return false;
 	woken_ns = now_ns;
 	return true;

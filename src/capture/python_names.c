@@ -513,6 +513,14 @@ int python_names_want(struct python_names *n, struct process *process,
 	return 0;
 }
 
+int python_names_offer(struct process *process, const struct walk_python_code *copy)
+{
+	struct python_code *code;
+	int error = interpreter_code(&process->python, &code);
+
+	return error || !code ? error : python_code_offer(code, copy);
+}
+
 int python_names_line(
 	struct process *process, const struct walk_python_frame *frame, struct python_line *ret)
 {

@@ -36,6 +36,9 @@ void python_names_look(struct python_names *n, struct process *process, uint64_t
  * process->python.code will have it. 0 or -ENOMEM. */
 int python_names_want(struct python_names *n, struct process *process,
 	const struct walk_python_frame *frames, uint32_t depth, bool *ret_coming);
+/* Keeps a copy of code that a thread of the process runs, until its names are asked for: 0 or
+ * -ENOMEM. */
+int python_names_offer(struct process *process, const struct walk_python_code *copy);
 /* As python_code_line. */
 int python_names_line(
 	struct process *process, const struct walk_python_frame *frame, struct python_line *ret);

@@ -63,6 +63,20 @@ static int join_parts(struct capture *c, enum parts_ring ring, uint32_t tid,
 	return error ? error_memory("stacks") : !s->more;
 }
 
+/* A code object that a stack has, whose record follows. */
+static int take_code(struct capture *c, uint32_t pid, const void *code, size_t size)
+{
+	struct process *process = processes_find(c->processes, pid);
+	struct walk_python_code copy;
+	int error;
+
+	if (size < sizeof(copy) || !process)
+		return 0;
+	memcpy(&copy, code, sizeof(copy));
+	error = python_names_offer(process, &copy);
+	return error ? error_memory("names of Python code") : 0;
+}
+
 /* Until its exec the program's process runs the recorder's own code. Records and changes come in
  * the order of time. */
 static bool is_ignored(const struct capture *c, uint32_t pid)
@@ -82,6 +96,8 @@ int records_handle_sample(struct capture *c, const void *record, size_t size)
 		return profile_count_loss(c->w, LOSS_SAMPLES_INVALID, 1);
 	if (is_ignored(c, e->pid))
 		return 0;
+	if (e->stack.code_size)
+		return take_code(c, e->pid, e + 1, size - sizeof(*e));
 	whole = join_parts(c, PARTS_SAMPLES, e->tid, &e->stack, LOSS_SAMPLES_INVALID, &raw);
 	if (whole <= 0)
 		return whole;
@@ -109,6 +125,8 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 		return profile_count_loss(c->w, LOSS_STACKS_INVALID, 1);
 	if (!is_plausible(e))
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, !e->stack.more);
+	if (e->stack.code_size)
+		return take_code(c, e->pid, e + 1, size - sizeof(*e));
 	whole = join_parts(c, PARTS_LAUNCHES, e->tid, &e->stack, LOSS_STACKS_INVALID, &raw);
 	if (whole <= 0)
 		return whole;
@@ -145,6 +163,8 @@ static int handle_wait_begin(struct capture *c, const struct bpf_wait_begin_even
 		return profile_count_loss(c->w, LOSS_WAITS_INVALID, 1);
 	if (is_ignored(c, e->pid))
 		return 0;
+	if (e->stack.code_size)
+		return take_code(c, e->pid, e + 1, size - sizeof(*e));
 	whole = join_parts(c, PARTS_WAITS, e->tid, &e->stack, LOSS_WAITS_INVALID, &raw);
 	if (whole <= 0)
 		return whole;

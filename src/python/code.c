@@ -25,7 +25,8 @@
 #define TABLES_MAX ((size_t)64 << 20) /* bytes of line tables and addresses of copies */
 #define NAMES_MAX  ((size_t)64 << 20) /* bytes of names */
 #define WANTED_MAX 4096
-#define UNIT	   2 /* bytes of an instruction or of a cache entry of it */
+#define OFFERS_MAX 1024 /* copies of code objects */
+#define UNIT	   2	/* bytes of an instruction or of a cache entry of it */
 
 struct code_object {
 	const char *function;
@@ -49,8 +50,9 @@ struct python_code {
 	struct vec(struct code_object) codes;
 	size_t table_bytes;
 	struct vec(uint64_t) wanted;
-	struct map coming; /* what is in there */
-	size_t asked;	   /* so many of them, from the first on, are being read */
+	struct map coming;  /* what is in there */
+	struct map offered; /* walk_python_frame.code to a struct walk_python_code of ours */
+	size_t asked;	    /* so many of them, from the first on, are being read */
 };
 
 int python_code_new(struct python_code **ret, const struct walk_python *python)
@@ -98,6 +100,30 @@ static void forget_codes(struct python_code *c)
 	c->table_bytes = 0;
 }
 
+static const struct walk_python_code *find_offer(const struct python_code *c, uint64_t frame_code)
+{
+	const uint64_t *at = map_get(&c->offered, frame_code);
+
+	return at ? (const struct walk_python_code *)(uintptr_t)*at : NULL;
+}
+
+static void forget_offer(struct python_code *c, uint64_t frame_code)
+{
+	uint64_t copy;
+
+	if (map_remove(&c->offered, frame_code, &copy))
+		free((void *)(uintptr_t)copy);
+}
+
+static void forget_offers(struct python_code *c)
+{
+	for (size_t i = 0; c->offered.count && i <= c->offered.mask; i++)
+		if (c->offered.slots[i].used)
+			free((void *)(uintptr_t)c->offered.slots[i].value);
+	map_release(&c->offered);
+	c->offered = MAP_INIT;
+}
+
 struct python_code *python_code_ref(struct python_code *c)
 {
 	c->references++;
@@ -112,6 +138,7 @@ void python_code_unref(struct python_code *c)
 	interner_free(c->names);
 	vec_release(&c->wanted);
 	map_release(&c->coming);
+	forget_offers(c);
 	free(c);
 }
 
@@ -221,21 +248,59 @@ bool python_code_want(struct python_code *c, const struct walk_python_frame *fra
 	return true;
 }
 
+int python_code_offer(struct python_code *c, const struct walk_python_code *copy)
+{
+	struct walk_python_code *kept;
+
+	if (find_code(c, copy->code) || find_offer(c, copy->code))
+		return 0;
+	if (c->offered.count >= OFFERS_MAX)
+		forget_offers(c);
+	kept = malloc(sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	*kept = *copy;
+	if (!map_put(&c->offered, kept->code, (uintptr_t)kept))
+		return 0;
+	free(kept);
+	return -ENOMEM;
+}
+
+static void append_wanted(const struct python_code *c, uint64_t frame_code, struct buf *b)
+{
+	const struct walk_python_code *copy = find_offer(c, frame_code);
+	const struct python_code_wanted wanted = {.code = frame_code, .has_copy = copy != NULL};
+
+	buf_append(b, &wanted, sizeof(wanted));
+	if (copy)
+		buf_append(b, copy, sizeof(*copy));
+}
+
 bool python_code_request(struct python_code *c, struct buf *ret)
 {
+	const size_t largest = sizeof(struct python_code_wanted) + sizeof(struct walk_python_code);
+	size_t begin = ret->size;
+
+	_Static_assert(sizeof(c->where) + sizeof(struct python_code_wanted) +
+				       sizeof(struct walk_python_code) <=
+			       PYTHON_REQUEST_BYTES,
+		"one has room");
 	if (c->asked || !c->wanted.count)
 		return false;
-	c->asked = c->wanted.count < PYTHON_CODES_MAX ? c->wanted.count : PYTHON_CODES_MAX;
 	buf_append(ret, &c->where, sizeof(c->where));
-	buf_append(ret, c->wanted.items, c->asked * sizeof(*c->wanted.items));
+	while (c->asked < c->wanted.count && c->asked < PYTHON_CODES_MAX &&
+		ret->size - begin <= PYTHON_REQUEST_BYTES - largest)
+		append_wanted(c, c->wanted.items[c->asked++], ret);
 	return true;
 }
 
 /* The first `count` of what is wanted are not any more; nothing is being read. */
 static void settle(struct python_code *c, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		(void)map_remove(&c->coming, c->wanted.items[i], NULL);
+		forget_offer(c, c->wanted.items[i]);
+	}
 	c->wanted.count -= count;
 	memmove(c->wanted.items, c->wanted.items + count,
 		c->wanted.count * sizeof(*c->wanted.items));

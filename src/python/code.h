@@ -10,6 +10,9 @@
  *	                                                        (or python_code_give_up)
  *	python_code_line: -EAGAIN meanwhile
  *
+ * A code object can be freed before it is read, as that of a module is when the module was
+ * imported. So a copy of it, from when it ran, may be offered before it is wanted.
+ *
  * Neither the memory of the program nor a reply is trusted: sizes are bounded, types are checked,
  * and what does not fit is unnamed.
  */
@@ -48,6 +51,9 @@ bool python_code_is_shared(const struct python_code *c);
 /* Whether what the frame runs is to be read first, or is being read. */
 bool python_code_want(struct python_code *c, const struct walk_python_frame *frame);
 bool python_code_is_coming(const struct python_code *c, const struct walk_python_frame *frame);
+/* Keeps a copy of a code object until it has been read, in case that it is gone by then. 0, or
+ * -ENOMEM. */
+int python_code_offer(struct python_code *c, const struct walk_python_code *copy);
 /* Whether anything is wanted. */
 bool python_code_is_wanting(const struct python_code *c);
 /* Appends a request for what is wanted; false: nothing is. There is one at a time. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A code object's header is read at once, then its name, its file's name and its line table.
+ * A code object's header is read at once, then its name, its file's name and its line table. Where
+ * there is a copy of it, from when it ran, they are read from there; what the copy lacks is read
+ * from the process if the code object is still there.
  *
  * Builds without a GIL keep a copy of the bytecode for each thread (co_tlbc, from 3.14 on).
  */
@@ -16,6 +18,8 @@
 struct code_reader {
 	struct python_objects objects;
 	uint32_t code_check;
+	struct python_memory process;
+	const struct walk_python_code *copy; /* of what is being read; NULL: none */
 };
 
 /* The header of a code object, as far as a member of it reaches. */
@@ -130,42 +134,113 @@ static bool append_code(
 	return true;
 }
 
-static int read_code(struct code_reader *c, uint64_t frame_code, struct buf *reply)
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static const struct {
+	size_t offset, size;
+} copied[WALK_PYTHON_CODE_PARTS] = {
+	{offsetof(struct walk_python_code, header), WALK_PYTHON_CODE_HEADER},
+	{offsetof(struct walk_python_code, name), WALK_PYTHON_CODE_NAME},
+	{offsetof(struct walk_python_code, file), WALK_PYTHON_CODE_FILE},
+	{offsetof(struct walk_python_code, lines), WALK_PYTHON_CODE_LINES},
+};
+
+/* Parts of the code object as they were copied, all else from the process: types, which stay. */
+static bool read_with_copy(const struct python_memory *m, uint64_t address, void *ret, size_t size)
+{
+	const struct code_reader *c = m->context;
+
+	for (int i = 0; i < WALK_PYTHON_CODE_PARTS; i++) {
+		uint64_t offset = address - c->copy->parts[i].address;
+		size_t room = c->copy->parts[i].size;
+
+		if (room > copied[i].size)
+			return false;
+		if (offset >= room)
+			continue;
+		if (size > room - offset)
+			return false;
+		memcpy(ret, (const uint8_t *)c->copy + copied[i].offset + offset, size);
+		return true;
+	}
+	return python_read(&c->process, address, ret, size);
+}
+
+/* Reads from the copy, or (NULL) from the process. False: nothing of it is good. */
+static bool read_from(struct code_reader *c, const struct walk_python_code *copy,
+	uint64_t frame_code, size_t at, struct buf *reply, struct python_code_found *ret)
+{
+	c->copy = copy;
+	c->objects.memory =
+		copy ? (struct python_memory){.read = read_with_copy, .context = c} : c->process;
+	*ret = (struct python_code_found){0};
+	reply->size = at;
+	return append_code(c, frame_code, reply, ret);
+}
+
+/* `copy`: of it, or NULL. */
+static int read_code(struct code_reader *c, uint64_t frame_code,
+	const struct walk_python_code *copy, struct buf *reply)
 {
 	struct python_code_found found = {0};
-	size_t at = reply->size;
+	size_t begin = reply->size, at = begin + sizeof(found);
 
 	buf_append(reply, &found, sizeof(found));
-	if (!append_code(c, frame_code, reply, &found)) {
+	if (!(copy && read_from(c, copy, frame_code, at, reply, &found) && found.table_size) &&
+		!read_from(c, NULL, frame_code, at, reply, &found) &&
+		!(copy && read_from(c, copy, frame_code, at, reply, &found))) {
 		found = (struct python_code_found){.error = -ENOENT};
-		reply->size = at + sizeof(found);
+		reply->size = at;
 	}
 	if (reply->failed)
 		return -ENOMEM;
-	memcpy(reply->data + at, &found, sizeof(found));
+	memcpy(reply->data + begin, &found, sizeof(found));
 	return 0;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* The next code object of a request, and its copy, if it has one: how many bytes that is. 0: there
+ * is none further, or it makes no sense. */
+static size_t next_wanted(const uint8_t *at, size_t left, struct python_code_wanted *ret,
+	struct walk_python_code *ret_copy)
+{
+	size_t size = sizeof(*ret);
+
+	if (left < size)
+		return 0;
+	memcpy(ret, at, sizeof(*ret));
+	if (!ret->has_copy)
+		return size;
+	if (left - size < sizeof(*ret_copy))
+		return 0;
+	memcpy(ret_copy, at + size, sizeof(*ret_copy));
+	return size + sizeof(*ret_copy);
 }
 
 int python_code_read(
 	const struct python_memory *m, const void *request, size_t size, struct buf *reply)
 {
-	struct code_reader c = {.objects.memory = *m};
+	struct code_reader c = {.process = *m};
+	struct python_code_wanted wanted;
 	struct python_code_request r;
-	uint64_t frame_code;
+	struct walk_python_code copy;
+	const uint8_t *at = request, *end = at + size;
+	size_t step;
 	int error;
 
-	if (size < sizeof(r) || size > sizeof(r) + PYTHON_CODES_MAX * sizeof(frame_code))
+	if (size < sizeof(r) || size > PYTHON_REQUEST_BYTES)
 		return -EINVAL;
 	memcpy(&r, request, sizeof(r));
+	at += sizeof(r);
 	c.code_check = r.code_check;
 	error = python_layout_load(&c.objects.layout, m, r.runtime, r.version);
 	if (!error && r.code_check > PYTHON_CODE_HEADER_MAX - PYTHON_CHECK_BYTES)
 		error = -ENOTSUP;
-	for (size_t at = sizeof(r);
-		!error && at + sizeof(frame_code) <= size && reply->size < PYTHON_CODES_BYTES;
-		at += sizeof(frame_code)) {
-		memcpy(&frame_code, (const char *)request + at, sizeof(frame_code));
-		error = read_code(&c, frame_code, reply);
+	while (!error && reply->size < PYTHON_CODES_BYTES &&
+		(step = next_wanted(at, (size_t)(end - at), &wanted, &copy))) {
+		error = read_code(&c, wanted.code, wanted.has_copy ? &copy : NULL, reply);
+		at += step;
 	}
 	return error;
 }

@@ -3,8 +3,8 @@
  * Reads code objects out of the memory of a process, for whoever keeps them (code.h). Nothing is
  * kept here, so that it can run in a process of its own:
  *
- *	request  struct python_code_request, then a uint64_t for each code object, as in
- *	         walk_python_frame.code
+ *	request  struct python_code_request, then for each code object a struct
+ *	         python_code_wanted, and the struct walk_python_code of it if there is one
  *	reply    for each, in their order, struct python_code_found; then its function, its file
  *	         and its line table, in bytes, and the addresses of its copies
  *
@@ -16,6 +16,7 @@
 #include "python/objects.h"
 
 #define PYTHON_CODES_MAX       256		 /* of a request */
+#define PYTHON_REQUEST_BYTES   61440		 /* of it; a longer one ends */
 #define PYTHON_CODES_BYTES     ((size_t)4 << 20) /* a longer reply ends */
 #define PYTHON_CODE_HEADER_MAX 512		 /* bytes of a code object before its bytecode */
 #define PYTHON_CHECK_BYTES     32		 /* at code_check (walk/python.h) */
@@ -27,6 +28,12 @@ struct python_code_request {
 	uint32_t version;
 	uint32_t code_check;
 	uint64_t runtime;
+};
+
+struct python_code_wanted {
+	uint64_t code; /* as in struct walk_python_frame */
+	uint32_t has_copy;
+	uint32_t reserved;
 };
 
 struct python_code_found {

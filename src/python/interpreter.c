@@ -121,6 +121,9 @@ static bool set_layout(struct walk_python *p, const struct python_layout *l, uin
 	p->owner_entry = objects ? 256 : p->layout == WALK_PYTHON_CFRAMES ? 1 : 3;
 	/* The file name, the name and two more addresses. */
 	p->code_check = (uint16_t)(objects ? l->code_filename - 8 : l->code_filename);
+	p->code_name = (uint16_t)(l->code_qualname ? l->code_qualname : l->code_name);
+	p->code_file = (uint16_t)l->code_filename;
+	p->code_lines = (uint16_t)l->code_linetable;
 	return l->state_frame <= UINT16_MAX && l->frame_at <= UINT16_MAX &&
 	       l->code_filename <= UINT16_MAX && set_block(p, l);
 }

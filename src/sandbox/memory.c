@@ -15,6 +15,9 @@
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
 
+_Static_assert(sizeof(struct memory_request) + PYTHON_REQUEST_BYTES <= REQUEST_BYTES,
+	"a request for code has room");
+
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
 static const int no_fds[MESSAGE_FDS] = {-1, -1};

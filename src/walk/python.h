@@ -78,7 +78,36 @@ struct walk_python {
 	uint16_t owner_entry; /* the lowest owner (is_entry) of an entry frame */
 	/* in a code object: 32 bytes that differ from those of a later one at its address */
 	uint16_t code_check;
-	uint16_t reserved[2];
+	uint16_t code_name; /* in a code object, as the next two: where its name is */
+	uint16_t code_file;
+	uint16_t code_lines;
+	uint16_t reserved[3];
+};
+
+/*
+ * What a code object says of itself, as it was while a thread ran it: code that runs only once, as
+ * that of modules, may be freed before anybody else can look.
+ *
+ * Of each of its parts the beginning. `address` is where it was, `size` how much is here.
+ */
+#define WALK_PYTHON_CODE_HEADER 256
+#define WALK_PYTHON_CODE_NAME	256
+#define WALK_PYTHON_CODE_FILE	384
+#define WALK_PYTHON_CODE_LINES	2560
+#define WALK_PYTHON_CODE_PARTS	4
+
+struct walk_python_part {
+	uint64_t address;
+	uint64_t size;
+};
+
+struct walk_python_code {
+	uint64_t code;					       /* as in struct walk_python_frame */
+	struct walk_python_part parts[WALK_PYTHON_CODE_PARTS]; /* in the order of the following */
+	uint8_t header[WALK_PYTHON_CODE_HEADER];
+	uint8_t name[WALK_PYTHON_CODE_NAME];
+	uint8_t file[WALK_PYTHON_CODE_FILE];
+	uint8_t lines[WALK_PYTHON_CODE_LINES];
 };
 
 /* 16 bits of what a code object is, from the 32 bytes at code_check. 0 in a frame means that they

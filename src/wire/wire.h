@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	10u
+#define WIRE_VERSION	11u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u

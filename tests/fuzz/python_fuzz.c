@@ -9,6 +9,7 @@
 
 #include "python/code.h"
 #include "python/interpreter.h"
+#include "python/memory.h"
 #include "python/remote.h"
 
 #define HOLE_EVERY 8 /* pages */
@@ -48,6 +49,21 @@ static bool read_contents(const struct python_memory *m, uint64_t address, void 
 	return true;
 }
 
+/* A copy of what is there, some parts of it with any size. */
+static void offer(struct python_code *code, const struct python_memory *m, uint64_t frame_code)
+{
+	struct walk_python_code copy;
+
+	if (!python_read(m, frame_code & WALK_PYTHON_ADDRESS, &copy, sizeof(copy)))
+		return;
+	copy.code = frame_code;
+	if (copy.header[0] & 1)
+		copy.parts[0] = (struct walk_python_part){
+			frame_code & WALK_PYTHON_ADDRESS, sizeof(copy.header)};
+	if (python_code_offer(code, &copy))
+		abort();
+}
+
 static void check_lines(
 	const struct python_memory *m, const struct walk_python *p, const struct python_stack *s)
 {
@@ -56,8 +72,11 @@ static void check_lines(
 
 	if (python_code_new(&code, p))
 		return;
-	for (uint32_t i = 0; i < s->depth; i++)
+	for (uint32_t i = 0; i < s->depth; i++) {
+		if (i % 2)
+			offer(code, m, s->frames[i].code);
 		(void)python_code_want(code, &s->frames[i]);
+	}
 	(void)python_code_read_here(code, m);
 	for (uint32_t i = 0; i < s->depth; i++)
 		if (!python_code_line(code, &s->frames[i], &line) && (!line.function || !line.file))

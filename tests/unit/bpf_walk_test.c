@@ -575,6 +575,20 @@ static void without_mappings_the_stack_itself_is_sent(void)
 		CHECK(check_raw(t, &absent) > 0);
 }
 
+/* Behind it there are other mappings. */
+static void what_is_behind_a_threads_stack_is_not_sent(void)
+{
+	const struct sampled *t;
+	uint32_t absent, pages;
+
+	record(&launches_only, launch_in_a_thread, false);
+	t = only_one();
+	if (!t)
+		return;
+	pages = check_raw(t, &absent);
+	CHECK(pages > 0 && pages <= 4 && !absent);
+}
+
 static void a_large_stack_is_sent_in_many_pieces(void)
 {
 	const struct sampled *t;
@@ -754,6 +768,7 @@ int main(int argc, char **argv)
 	RUN(a_realigned_stack_is_walked);
 	RUN(a_forked_child_has_its_parents_mappings_at_once);
 	RUN(without_mappings_the_stack_itself_is_sent);
+	RUN(what_is_behind_a_threads_stack_is_not_sent);
 	RUN(a_large_stack_is_sent_in_many_pieces);
 	RUN(untouched_pages_of_the_stack_are_left_out_of_what_is_sent);
 	RUN(the_registers_of_a_sample_are_sent_with_its_stack);

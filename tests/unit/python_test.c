@@ -340,6 +340,93 @@ static void names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_la
 	python_code_unref(c);
 }
 
+static void copy_part(struct walk_python_part *ret, void *to, size_t size, uint64_t from)
+{
+	*ret = (struct walk_python_part){BASE + from, size};
+	memcpy(to, image + from, size);
+}
+
+/* As the kernel sends it, with so much of the line table. */
+static struct walk_python_code copy_of_code(size_t lines)
+{
+	struct walk_python_code copy = {.code = frame_code()};
+
+	copy_part(&copy.parts[0], copy.header, sizeof(copy.header), CODE);
+	copy_part(&copy.parts[1], copy.name, sizeof(copy.name), FUNCTION);
+	copy_part(&copy.parts[2], copy.file, 0x100, FILE_NAME);
+	copy_part(&copy.parts[3], copy.lines, lines, LINES);
+	return copy;
+}
+
+/* What is left of the code object is of another, but for its types. */
+static int line_of_what_is_gone(const struct walk_python_code *copy, struct python_line *ret)
+{
+	const struct walk_python_frame frame = {copy->code, BASE + CODE + CODE_BYTECODE + 2};
+	struct python_code *c = open_code();
+	int error;
+
+	memset(image + FILE_NAME, 0xff, TYPE_NAMES - FILE_NAME);
+	CHECK(c && !python_code_offer(c, copy) && !python_code_offer(c, copy));
+	error = line_of(c, &frame, ret);
+	if (!error) {
+		CHECK_TEXT(ret->function, "f");
+		CHECK_TEXT(ret->file, "a.py");
+		CHECK(ret->first_line == 10);
+	}
+	python_code_unref(c);
+	return error;
+}
+
+static void what_is_gone_has_the_names_and_lines_of_its_copy(void)
+{
+	struct walk_python_code copy;
+	struct python_line line;
+
+	build();
+	copy = copy_of_code(0x100);
+	CHECK(line_of_what_is_gone(&copy, &line) == 0 && line.line == 10);
+	build();
+	copy = copy_of_code(BYTES_DATA + 1); /* the table goes on */
+	CHECK(line_of_what_is_gone(&copy, &line) == 0 && !line.line);
+}
+
+static void a_copy_that_makes_no_sense_names_nothing(void)
+{
+	struct walk_python_code copy;
+	struct python_line line;
+
+	for (int part = 0; part < WALK_PYTHON_CODE_PARTS - 1; part++) {
+		build();
+		copy = copy_of_code(0x100);
+		copy.parts[part].size = UINT64_MAX;
+		CHECK(line_of_what_is_gone(&copy, &line) == -ENOENT);
+		build();
+		copy = copy_of_code(0x100);
+		copy.parts[part].size = 20;
+		CHECK(line_of_what_is_gone(&copy, &line) == -ENOENT);
+	}
+	build();
+	copy = copy_of_code(0x100);
+	copy.header[CODE_FILE]++; /* not the one that ran */
+	CHECK(line_of_what_is_gone(&copy, &line) == -ENOENT);
+}
+
+static void what_a_copy_lacks_is_read_from_a_code_object_that_is_still_there(void)
+{
+	struct walk_python_frame frame;
+	struct walk_python_code copy;
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	c = open_code();
+	copy = copy_of_code(BYTES_DATA + 1);
+	frame = (struct walk_python_frame){copy.code, BASE + CODE + CODE_BYTECODE + 2};
+	CHECK(c && !python_code_offer(c, &copy));
+	CHECK(line_of(c, &frame, &line) == 0 && line.line == 10);
+	python_code_unref(c);
+}
+
 static void a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran(void)
 {
 	struct walk_python_frame frame;
@@ -607,6 +694,9 @@ int main(void)
 	RUN(a_line_is_found_in_the_bytecode_and_in_each_copy_of_it);
 	RUN(a_frame_before_its_first_traceable_instruction_is_incomplete);
 	RUN(names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_later_code_object);
+	RUN(what_is_gone_has_the_names_and_lines_of_its_copy);
+	RUN(a_copy_that_makes_no_sense_names_nothing);
+	RUN(what_a_copy_lacks_is_read_from_a_code_object_that_is_still_there);
 	RUN(a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran);
 	RUN(objects_of_other_types_have_no_names);
 	RUN(text_of_all_widths_becomes_valid_utf_8);
