@@ -69,8 +69,8 @@ static __always_inline bool send_code(struct stack_buffer *b, const struct pytho
 	bpf_probe_read_kernel(r, size, head);
 	s = (struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)head));
 	*s = (struct bpf_stack){.more = 1, .code_size = sizeof(r->code)};
-	copy_code((struct walk_python_code *)((uint8_t *)r + size), p->new_codes[i],
-		&p->interpreter);
+	copy_code(
+		(struct walk_python_code *)((uint8_t *)r + size), p->new_codes[i], &p->interpreter);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return true;
 }
