@@ -46,6 +46,7 @@
 #define BPF_COMM_SIZE	     16
 #define BPF_ARGUMENTS_MAX    512
 #define BPF_SIGNALS	     32 /* those without queue */
+#define BPF_ACCOUNTS_MAX     16384
 
 struct bpf_stack {
 	uint16_t user_depth;
@@ -192,6 +193,8 @@ enum bpf_task_event_kind {
 	TASK_EXEC,     /* `pid` runs another program now */
 	TASK_RENAME,   /* thread `tid` of `pid` is called `comm` now */
 	TASK_EXIT,     /* `pid` is gone, reaped, and its number free for reuse */
+	TASK_ACCOUNT, /* thread `tid` of `pid` ran for so long, and no more; its time is that of its
+			* end, so that it may come behind later changes */
 };
 
 struct bpf_task_event {
@@ -200,11 +203,37 @@ struct bpf_task_event {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t parent;
+	uint64_t run_ns; /* EXEC: of the thread, in the earlier program; ACCOUNT */
 	char comm[BPF_COMM_SIZE];
 	uint32_t arguments_size;
 	uint32_t reserved;
 	/* Arguments follow, as in /proc/PID/cmdline: each ends in a NUL; cut off at
 	 * BPF_ARGUMENTS_MAX. */
+};
+
+/* TASK_ACCOUNT. With tid 0 it is of no thread: a process that was there before. */
+struct bpf_account_event {
+	struct bpf_task_event task;
+	/* The process, by a number that no other has, and what its threads ran that
+	 * have ended, by the kernel's account of the process, which is a little behind. */
+	uint64_t process;
+	uint64_t process_ended_ns;
+	/* What this thread is in that sum, or a little more; 0: it has not ended. With tid 0: what
+	 * the sum was when the recording began. */
+	uint64_t ended_ns;
+	uint64_t last; /* no other account of this process comes */
+};
+
+/* What is kept of how long a thread runs. */
+struct bpf_account {
+	uint64_t before_ns; /* before it belonged to the recording, or as another program */
+	uint64_t exit_ns;   /* when it ended; 0: it has not, or was reported */
+	uint64_t run_ns;    /* with exit_ns: until then */
+	uint64_t born_ns;   /* so too, and the rest: of the thread */
+	uint64_t process;   /* as in struct bpf_account_event */
+	uint32_t pid;	    /* as the recorder's namespace counts */
+	uint32_t tid;
+	char comm[BPF_COMM_SIZE];
 };
 
 /* What did not fit into a ring, counted where it happened. */
@@ -213,4 +242,5 @@ struct bpf_losses {
 	uint64_t launches;
 	uint64_t tasks;
 	uint64_t waits;
+	uint64_t accounts; /* threads whose CPU time is not reported */
 };

@@ -26,7 +26,37 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct rq {
+	struct task_struct *curr;
+	unsigned long long clock;
+	unsigned long long clock_task;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	unsigned long long exec_start;
+	unsigned long long sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct refcount_struct {
+	struct {
+		int counter;
+	} refs;
+};
+
+struct signal_struct {
+	struct refcount_struct sigcnt;
+	unsigned long long sum_sched_runtime;
+};
+
 struct task_struct {
+	struct sched_entity se;
+	struct signal_struct *signal;
+	unsigned long long start_time;
 	unsigned int flags;
 	int pid;
 	int tgid;

@@ -13,6 +13,8 @@
 #pragma once
 
 #include <linux/errno.h>
+#include "base/bare/hash_step.h"
+#include "bpf/accounts.h"
 #include "bpf/spaces.h"
 
 /* Set before loading. */
@@ -102,6 +104,7 @@ static __always_inline struct bpf_task_event *task_event(
 	e->pid = pid;
 	e->tid = tid;
 	e->parent = 0;
+	e->run_ns = 0;
 	e->arguments_size = 0;
 	e->reserved = 0;
 	return e;
@@ -132,6 +135,73 @@ static __always_inline void send_named(
 	bpf_ringbuf_submit(e, wakeup_flags(&tasks));
 }
 
+/* ------------------------------------------------------------------ CPU time */
+
+/* `ended_ns`, `process_ended_ns`: see struct bpf_account_event. */
+static __always_inline void send_account(const struct bpf_account *a, uint64_t run_ns,
+	uint64_t ended_ns, uint64_t process_ended_ns, bool last)
+{
+	struct bpf_account_event *e = bpf_ringbuf_reserve(&tasks, sizeof(*e), 0);
+
+	if (!e) {
+		count(&lost.accounts);
+		return;
+	}
+	*e = (struct bpf_account_event){
+		.task = {.time_ns = a->exit_ns,
+			.kind = TASK_ACCOUNT,
+			.pid = a->pid,
+			.tid = a->tid,
+			.run_ns = run_ns > a->before_ns ? run_ns - a->before_ns : 0},
+		.process = a->process,
+		.process_ended_ns = process_ended_ns,
+		.ended_ns = ended_ns,
+		.last = last};
+	__builtin_memcpy(e->task.comm, a->comm, sizeof(e->task.comm));
+	bpf_ringbuf_submit(e, wakeup_flags(&tasks));
+}
+
+/* It does not run any more: the account is final. In the end the recorder asks for what is left. */
+static __always_inline void end_account(struct task_struct *task)
+{
+	const struct bpf_account *a = accounts_ended ? NULL : account_of(task);
+	uint64_t run_ns = task->se.sum_exec_runtime;
+
+	if (!a)
+		return;
+	if (a->exit_ns)
+		send_account(a, run_ns, run_ns, process_ended_ns(task), is_last(task));
+	drop_account(task);
+}
+
+/* A task that begins here, or ends, has the address of one whose freeing was not seen (a few in a
+ * thousand are not, on 6.18). That one is reported as it was when it ended. */
+static __always_inline void end_earlier(struct task_struct *task)
+{
+	const struct bpf_account *a = account_of(task);
+
+	if (!a || accounts_ended)
+		return;
+	if (a->exit_ns)
+		send_account(a, a->run_ns, a->run_ns, 0, false);
+	drop_account(task);
+}
+
+static __always_inline void describe_account(
+	struct task_struct *task, uint32_t pid, struct bpf_account *ret)
+{
+	ret->exit_ns = bpf_ktime_get_ns();
+	ret->run_ns = cpu_time(task);
+	ret->born_ns = BPF_CORE_READ(task, start_time);
+	ret->process = (uint64_t)BPF_CORE_READ(task, signal) +
+		       BPF_CORE_READ(task, group_leader, start_time) * HASH_FACTOR;
+	ret->pid = pid;
+	ret->tid = reported_id(task, BPF_CORE_READ(task, pid));
+	bpf_probe_read_kernel_str(ret->comm, sizeof(ret->comm), task->comm);
+}
+
+/* ------------------------------------------------------------------ changes */
+
 /* An entry left from an earlier owner of this pid: that one is gone now. */
 static __always_inline void forget_earlier(uint32_t tgid)
 {
@@ -150,6 +220,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	struct tracked_process p = {.leader = (uint64_t)child};
 	uint32_t parent_pid = recorded_pid(parent);
 
+	if (parent_pid)
+		end_earlier(child);
 	if (tgid == (uint32_t)parent->tgid) {
 		if (parent_pid)
 			send_named(TASK_THREAD, parent_pid, reported_id(child, child->pid), 0,
@@ -176,19 +248,38 @@ static __always_inline void note_leader(uint32_t tgid, struct task_struct *task)
 		p->leader = (uint64_t)task;
 }
 
+/* What it ran so far was another program. Without room for that it is reported with the new one. */
+static __always_inline uint64_t begin_program(struct task_struct *task)
+{
+	struct bpf_account *known = account_of(task), account = {};
+	uint64_t before_ns;
+	bool counts = ran_before(task, known, &before_ns);
+
+	account.before_ns = cpu_time(task);
+	if (!accounts_since_ns)
+		return 0;
+	if (known)
+		known->before_ns = account.before_ns;
+	else if (!set_account(task, &account))
+		return 0;
+	return counts ? account.before_ns - before_ns : 0;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	uint32_t tgid = task->tgid, pid = recorded_pid(task);
-	uint64_t start, size;
+	uint64_t start, size, run_ns;
 	struct bpf_task_event *e;
 
 	if (!pid)
 		return 0;
 	note_leader(tgid, task);
+	run_ns = begin_program(task);
 	e = task_event(TASK_EXEC, pid, pid, BPF_ARGUMENTS_MAX);
 	if (!e)
 		return 0;
+	e->run_ns = run_ns;
 	start = task->mm->arg_start;
 	size = task->mm->arg_end - start;
 	if (size > BPF_ARGUMENTS_MAX)
@@ -241,12 +332,102 @@ int on_map(struct pt_regs *ctx)
 	return 0;
 }
 
+/* ------------------------------------------------------------------ ends, and CPU time */
+
+/* The last that the kernel shows of the thread's ids. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	uint32_t pid = accounts_ended ? 0 : recorded_pid(task);
+	const struct bpf_account *known = pid ? account_of(task) : NULL;
+	struct bpf_account account = {};
+
+	if (!pid || !ran_before(task, known, &account.before_ns))
+		return 0;
+	describe_account(task, pid, &account);
+	if (!set_account(task, &account))
+		send_account(&account, account.run_ns, 0, 0, false);
+	return 0;
+}
+
+/* One that runs on, or has ended and is still in its process. */
+static __always_inline void report_account(struct task_struct *task, uint32_t pid)
+{
+	struct bpf_account *known = account_of(task), account = {};
+
+	if (known && known->exit_ns) {
+		send_account(known, cpu_time(task), 0, 0, false);
+		known->exit_ns = 0;
+	} else if (ran_before(task, known, &account.before_ns)) {
+		describe_account(task, pid, &account);
+		send_account(&account, account.run_ns, 0, 0, false);
+	}
+}
+
+static __always_inline void begin_account(struct task_struct *task, uint32_t pid)
+{
+	struct bpf_account account = {};
+	uint64_t ended_ns = process_ended_ns(task);
+
+	describe_account(task, pid, &account);
+	account.before_ns = account.run_ns;
+	account.exit_ns = account.tid = 0;
+	if (task->pid == task->tgid && ended_ns)
+		send_account(&account, 0, ended_ns, ended_ns, false);
+	if (!set_account(task, &account))
+		count(&lost.accounts);
+}
+
+/* The recorder runs this for all tasks, when it begins and when it ends. */
+SEC("iter/task")
+int each_account(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	uint32_t pid = task ? recorded_pid(task) : 0;
+
+	if (pid && accounts_ended)
+		report_account(task, pid);
+	else if (pid && BPF_CORE_READ(task, start_time) < accounts_since_ns)
+		begin_account(task, pid);
+	return 0;
+}
+
+/* The recorder runs this in the end for each task of `accounts`, of which it has only the address.
+ * The kernel may free it meanwhile. */
+SEC("raw_tp")
+int report_unfreed(uint64_t *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	const struct bpf_account *a = account_of(task);
+	uint64_t run_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+
+	if (!a || !a->exit_ns)
+		return 0;
+	if (BPF_CORE_READ(task, start_time) == a->born_ns)
+		send_account(a, run_ns, run_ns, process_ended_ns(task), false);
+	else
+		send_account(a, a->run_ns, a->run_ns, 0, false);
+	return 0;
+}
+
+/* The recorder runs this just after it had its own account brought up to date. */
+SEC("raw_tp")
+int note_rq_clock(void *ctx)
+{
+	struct rq *rq = run_queue((struct task_struct *)bpf_get_current_task());
+
+	if (rq)
+		rq_clock_offset_ns = bpf_ktime_get_ns() - BPF_CORE_READ(rq, clock);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
 	uint32_t tgid = task->tgid;
 	const struct tracked_process *p;
 
+	end_account(task);
 	if (task->pid != task->tgid)
 		return 0;
 	p = bpf_map_lookup_elem(&tracked, &tgid);

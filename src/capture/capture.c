@@ -107,6 +107,7 @@ static int count_losses(struct capture *c)
 				   c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
 	error = error ?: capture_count_lost_changes(c, now.tasks - before->tasks);
 	error = error ?: profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
+	error = error ?: profile_count_loss(c->w, LOSS_ACCOUNTS, now.accounts - before->accounts);
 	*before = now;
 	return error;
 }
@@ -134,13 +135,15 @@ static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_bus
 	size_t waiting = ring_snapshot(programs_samples(c->programs)) +
 			 ring_snapshot(programs_launches(c->programs)) +
 			 ring_snapshot(programs_waits(c->programs));
-	int error = capture_gather_changes(c);
+	int error;
 
+	programs_note_clock(c->programs);
+	error = capture_gather_changes(c);
 	error = error ?: drain_rings(c);
 	error = error ?: capture_apply_until(c, snapshot_ns);
 	error = error ?: count_losses(c);
 	if (!error && c->stopped)
-		error = waits_finish(c->waits);
+		error = waits_finish(c->waits) ?: cpu_accounts_finish(&c->accounts, c->w);
 	*ret_busy = waiting >= BUSY_BYTES;
 	return error;
 }
@@ -416,6 +419,7 @@ void capture_close(struct capture *c)
 	if (c->maps_fd >= 0)
 		close(c->maps_fd);
 	changes_release(&c->changes);
+	cpu_accounts_release(&c->accounts);
 	pending_release(&c->pending);
 	waits_free(c->waits);
 	stacks_free(c->stacks);

@@ -55,10 +55,32 @@ static int apply_image(struct capture *c, uint32_t pid)
 	return error ?: processes_image(c->processes, pid);
 }
 
+/* How long a thread ran, up to now or in all. */
+static int add_account(struct capture *c, const struct change *change)
+{
+	struct thread_account account = {.run_ns = change->run_ns,
+		.end_ns = change->time_ns,
+		.process = change->process,
+		.process_ended_ns = change->process_ended_ns,
+		.ended_ns = change->ended_ns,
+		.last = change->last};
+	int error = 0;
+
+	if (c->ignored && c->ignored == change->pid)
+		account.run_ns = 0;
+	if (account.run_ns)
+		error = tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns,
+			change->comm, &account.thread);
+	if (error == -ENOENT)
+		error = profile_count_loss(c->w, LOSS_ACCOUNTS, 1);
+	return error ?: cpu_accounts_add(&c->accounts, c->w, &account);
+}
+
 static int apply_exec(struct capture *c, const struct change *change)
 {
-	int error = processes_exec(c->processes, change->pid, clock_now_ns());
+	int error = add_account(c, change); /* of the program so far */
 
+	error = error ?: processes_exec(c->processes, change->pid, clock_now_ns());
 	if (c->ignored == change->pid)
 		c->ignored = 0;
 	return error
@@ -139,6 +161,8 @@ static int apply(struct capture *c, const struct change *change)
 		return apply_thread_end(c, change);
 	case TASK_EXIT:
 		return apply_exit(c, change->pid, change->time_ns);
+	case TASK_ACCOUNT:
+		return add_account(c, change);
 	case CHANGE_MAP:
 		return apply_map(c, change);
 	case CHANGE_IMAGE:
@@ -175,13 +199,24 @@ static char *join_arguments(const char *arguments, size_t size)
 	return line;
 }
 
+static void copy_account(const struct bpf_account_event *e, size_t size, struct change *change)
+{
+	if (size < sizeof(*e))
+		return;
+	change->process = e->process;
+	change->process_ended_ns = e->process_ended_ns;
+	change->ended_ns = e->ended_ns;
+	change->last = e->last;
+}
+
 static int add_task_event(struct capture *c, const struct bpf_task_event *e, size_t size)
 {
 	struct change change = {.time_ns = e->time_ns,
 		.kind = e->kind,
 		.pid = e->pid,
 		.tid = e->tid,
-		.parent = e->parent};
+		.parent = e->parent,
+		.run_ns = e->run_ns};
 	size_t arguments_size = e->arguments_size;
 
 	memcpy(change.comm, e->comm, sizeof(change.comm));
@@ -191,6 +226,8 @@ static int add_task_event(struct capture *c, const struct bpf_task_event *e, siz
 		if (!change.text)
 			return -ENOMEM;
 	}
+	if (e->kind == TASK_ACCOUNT)
+		copy_account((const void *)e, size, &change);
 	return changes_add(&c->changes, change);
 }
 

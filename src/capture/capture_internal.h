@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/vec.h"
+#include "capture/cpu_accounts.h"
 #include "capture/capture.h"
 #include "capture/changes.h"
 #include "capture/files.h"
@@ -77,6 +78,7 @@ struct capture {
 	uint64_t spaces_failed;		   /* in the profile as well */
 	uint64_t waited_ns;		   /* for tables, in the course of the recording */
 	struct changes changes;
+	struct cpu_accounts accounts;
 	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
 	struct vec(struct ended_process) ended;
 	uint64_t drained_ns; /* when the latest drain began: what it had not seen came after this */

@@ -28,6 +28,10 @@ struct change {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t parent;
+	uint64_t run_ns; /* TASK_EXEC, TASK_ACCOUNT */
+	/* TASK_ACCOUNT, as in struct bpf_account_event */
+	uint64_t process, process_ended_ns, ended_ns;
+	bool last;
 	char comm[BPF_COMM_SIZE]; /* NUL-terminated */
 	char *text;		  /* path, or arguments joined by blanks; owned; NULL: none */
 	struct mapped_file map;

@@ -48,6 +48,10 @@ int programs_start(struct programs *p)
 	return not_built();
 }
 
+void programs_note_clock(struct programs *p)
+{
+}
+
 int programs_stop(struct programs *p)
 {
 	return not_built();

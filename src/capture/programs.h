@@ -30,6 +30,8 @@ int programs_track(struct programs *p, pid_t pid);
 void programs_note_signals(struct programs *p, pid_t pid);
 bool programs_signal_came_to_both(const struct programs *p, int number, uint64_t within_ns);
 int programs_start(struct programs *p);
+/* Sets the programs' clock for CPU times once more, as it runs apart: to be called now and then. */
+void programs_note_clock(struct programs *p);
 int programs_stop(struct programs *p);
 void programs_close(struct programs *p);
 

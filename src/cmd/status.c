@@ -335,9 +335,10 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	struct buf b = BUF_INIT;
 
 	buf_printf(&b, "xpuprof: %s, ", text_duration(elapsed, elapsed_ns));
-	if (t->samples || t->sampled)
+	if (t->samples || t->sampled || t->account_ns)
 		buf_printf(&b, "CPU time %s (%s sample%s), ",
-			text_sampled_duration(cpu, t->cpu_ns, t->samples),
+			t->account_ns ? text_duration(cpu, t->account_ns)
+				      : text_sampled_duration(cpu, t->cpu_ns, t->samples),
 			text_count(samples, t->samples), plural(t->samples));
 	else
 		buf_puts(&b, "CPU time not sampled, ");

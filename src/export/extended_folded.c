@@ -145,9 +145,10 @@ static int write_event(struct extended *x, const struct profile_event *e)
 
 	switch (e->kind) {
 	case EVENT_SAMPLE:
-		return shows & VIEW_SHOWS_CPU ? write_line(x, e, e->sample.time_ns,
-							e->sample.thread, e->sample.cpu)
-					      : 0;
+		return e->sample.kind == SAMPLE_SEEN && shows & VIEW_SHOWS_CPU
+			       ? write_line(
+					 x, e, e->sample.time_ns, e->sample.thread, e->sample.cpu)
+			       : 0;
 	case EVENT_CALL:
 		return shows & VIEW_SHOWS_CPU && e->call.stack
 			       ? write_line(x, e, e->call.start_ns, e->call.thread, -1)

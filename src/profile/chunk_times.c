@@ -45,6 +45,8 @@ int chunk_times_add(
 	uint64_t chunk = profile_reader_chunk(r);
 	struct chunk_time *t;
 
+	if (e->kind == EVENT_SAMPLE && e->sample.kind != SAMPLE_SEEN)
+		return 0; /* it is in no chunk */
 	if ((!c->items.count || chunk != c->last) && go_to(c, chunk))
 		return -ENOMEM;
 	t = &c->items.items[c->items.count - 1];

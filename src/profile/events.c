@@ -329,6 +329,7 @@ uint8_t *event_encode_sample(struct event_coder *c, const struct profile_sample 
 static void decode_sample(
 	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_sample *ret)
 {
+	ret->kind = SAMPLE_SEEN;
 	ret->time_ns = get_time(c, EVENT_SAMPLE, p);
 	ret->thread = get_table_id(p);
 	ret->stack = get_table_id(p);

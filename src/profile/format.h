@@ -50,6 +50,7 @@
 #define CHUNK_UPDATES	CHUNK_TYPE('U', 'P', 'D', 'T')
 #define CHUNK_EVENTS	CHUNK_TYPE('E', 'V', 'T', 'S')
 #define CHUNK_LOSSES	CHUNK_TYPE('L', 'O', 'S', 'S')
+#define CHUNK_ACCOUNTS	CHUNK_TYPE('C', 'P', 'U', 'T')
 #define CHUNK_META	CHUNK_TYPE('M', 'E', 'T', 'A')
 #define CHUNK_END	CHUNK_TYPE('E', 'N', 'D', '!')
 

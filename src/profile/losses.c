@@ -172,6 +172,8 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_JIT_REPLACED] = LESSER_ONE("jit_replaced",
 		"places in JIT code named as what was first there; other code came to them later",
 		"place in JIT code named as what was first there; other code came to it later"),
+	[LOSS_ACCOUNTS] = LOSS_ONE("accounts_lost",
+		"threads whose CPU time, or a part of it, is missing", "thread whose CPU time, or a part of it, is missing"),
 };
 // clang-format on
 

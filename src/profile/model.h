@@ -220,12 +220,35 @@ struct profile_op {
 	uint8_t target_memory;	       /* enum profile_memory_kind, OP_COPY and OP_SET */
 };
 
+/* What a sample is. All but the first come from a reader, and are in no file. */
+enum profile_sample_kind {
+	SAMPLE_SEEN = 0, /* a sample */
+	SAMPLE_ABSENT,	 /* time of a thread that has no sample */
+	SAMPLE_KERNEL,	 /* profile_account.kernel_ns */
+	SAMPLE_KINDS
+};
+
 struct profile_sample {
 	uint64_t time_ns;
-	uint64_t period_ns; /* the CPU time this sample stands for */
+	/* The CPU time this sample stands for. A reader gives it its part of the thread's account,
+	 * where there is one. */
+	uint64_t period_ns;
 	uint32_t thread;
 	uint32_t stack; /* kernel frames, if any, are its leaf end */
 	uint32_t cpu;
+	enum profile_sample_kind kind;
+};
+
+/*
+ * How long a thread ran in the recording, by the scheduler's own account, which is exact. Samples
+ * only divide it. Of one thread these are added up.
+ */
+struct profile_account {
+	uint64_t run_ns;
+	/* of it: ran in the kernel, where this recording makes no samples; 0: they are made
+	 * there, too */
+	uint64_t kernel_ns;
+	uint64_t end_ns; /* when the thread, or the recording, ended */
 };
 
 /* A function of GPU code: a kernel, or one that kernels call. */
@@ -610,6 +633,7 @@ enum profile_loss {
 	LOSS_PYTHON_MOVED,
 	/* places in code made at run time that other code came to later */
 	LOSS_JIT_REPLACED,
+	LOSS_ACCOUNTS, /* threads whose CPU time, or a part of it, was not reported */
 	LOSS_KINDS
 };
 
@@ -659,6 +683,8 @@ const char *profile_memory_name(unsigned int kind);
 const char *profile_call_kind_name(unsigned int kind);
 const char *profile_driver_kind_name(unsigned int kind);
 const char *profile_wait_reason_name(unsigned int reason);
+/* What stands where a sample has no stack. */
+const char *profile_sample_note(unsigned int kind);
 const char *profile_join_text(unsigned int join);
 const char *profile_pending_text(unsigned int reason);
 /* Whether a note (NULL: none) says that its stack is incomplete, whatever the reason. */

@@ -104,6 +104,17 @@ const char *profile_wait_reason_name(unsigned int reason)
 	return NAME_OF(wait_reason_names, reason);
 }
 
+const char *profile_sample_note(unsigned int kind)
+{
+	static const char *const notes[SAMPLE_KINDS] = {
+		[SAMPLE_SEEN] = "no stack",
+		[SAMPLE_ABSENT] = "no sample",
+		[SAMPLE_KERNEL] = "kernel, not sampled",
+	};
+
+	return NAME_OF(notes, kind);
+}
+
 const char *profile_join_text(unsigned int join)
 {
 	return NAME_OF(join_texts, join);

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "profile/cpu_times.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
 #include "profile/events.h"
@@ -64,6 +65,9 @@ struct profile_reader {
 
 	uint64_t events_of[EVENT_LAST + 1]; /* read so far, by kind */
 	uint64_t cpu_ns, gpu_ns, stall_samples;
+
+	struct cpu_times accounts;
+	uint64_t unsampled; /* see unsampled_at */
 
 	uint64_t until;		    /* no chunk that begins there, or behind it, is read */
 	uint32_t most[TABLE_COUNT]; /* entries */
@@ -367,6 +371,10 @@ static int read_payload(
 	case CHUNK_EVENTS:
 		begin_events(r, p, end);
 		return 0;
+	case CHUNK_ACCOUNTS:
+		return cpu_times_decode(p, end, r->counts[TABLE_THREADS], NULL)
+			       ? 0
+			       : stop_damaged(r, "holds CPU times that make no sense");
 	}
 	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
 		if (type == entry_formats[table].chunk)
@@ -452,6 +460,44 @@ static void count_event(struct profile_reader *r, const struct profile_event *e)
 		r->stall_samples += e->stall.samples;
 }
 
+/* Divides the thread's account. */
+static void weigh_sample(const struct profile_reader *r, struct profile_sample *s)
+{
+	struct cpu_time *a = cpu_times_find(&r->accounts, s->thread);
+
+	if (a)
+		s->period_ns = r->skips ? cpu_time_part(a, s->period_ns)
+					: cpu_time_next_part(a, s->period_ns);
+}
+
+/* Time that no sample stands for, behind all events. The n-th is of thread n / 2. */
+static bool unsampled_at(const struct profile_reader *r, uint64_t n, struct profile_sample *ret)
+{
+	const struct cpu_time *a = cpu_times_find(&r->accounts, (uint32_t)(n / 2));
+	bool kernel = n % 2;
+
+	if (!a || (!kernel && a->periods_ns))
+		return false;
+	*ret = (struct profile_sample){
+		.time_ns = a->is.end_ns,
+		.period_ns = kernel ? a->is.kernel_ns : a->is.run_ns - a->is.kernel_ns,
+		.thread = (uint32_t)(n / 2),
+		.kind = kernel ? SAMPLE_KERNEL : SAMPLE_ABSENT,
+	};
+	return ret->period_ns;
+}
+
+static int next_unsampled(struct profile_reader *r, struct profile_event *ret)
+{
+	uint64_t threads = r->counts[TABLE_THREADS];
+
+	ret->kind = EVENT_SAMPLE;
+	while (r->unsampled / 2 < r->accounts.count && r->unsampled / 2 <= threads)
+		if (unsampled_at(r, r->unsampled++, &ret->sample))
+			return 1;
+	return 0;
+}
+
 int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
 {
 	int got;
@@ -463,11 +509,13 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
 				return stop_damaged(r, "holds an event that makes no sense");
 			if (got) {
 				count_event(r, ret);
+				if (ret->kind == EVENT_SAMPLE)
+					weigh_sample(r, &ret->sample);
 				return 1;
 			}
 		}
 		if (r->done)
-			return 0;
+			return next_unsampled(r, ret);
 		got = next_chunk(r);
 		if (got < 0)
 			return got;
@@ -509,12 +557,51 @@ static int check_header(struct profile_reader *r)
 	return 0;
 }
 
+/* Reads a chunk of accounts. One that makes no sense ends the reading when it is its turn. */
+static void read_accounts(struct profile_reader *r, uint64_t at, uint32_t size, uint64_t file_bytes)
+{
+	uint8_t *payload = calloc(1, (size_t)size + READ_PAST);
+	uint64_t most = file_bytes / 5; /* a thread's entry has as many bytes, at least */
+
+	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size)
+		(void)cpu_times_decode(payload, payload + size,
+			most < UINT32_MAX ? (uint32_t)most : UINT32_MAX, &r->accounts);
+	free(payload);
+}
+
+/* Accounts are at the end of a file, and events are divided by them: they are looked for before all
+ * else. A file that cannot be read twice has none. */
+static void find_accounts(struct profile_reader *r)
+{
+	uint8_t header[CHUNK_HEADER_BYTES];
+	uint64_t at = FILE_HEADER_BYTES;
+	struct stat file;
+
+	if (fstat(r->fd, &file))
+		return;
+	while (io_pread_full(r->fd, (char *)header, sizeof(header), (off_t)at) == sizeof(header)) {
+		uint32_t type = get_u32(header), size = get_u32(header + 4);
+
+		at += sizeof(header);
+		if (size > CHUNK_MAX_BYTES)
+			return;
+		if (type == CHUNK_ACCOUNTS)
+			read_accounts(r, at, size, (uint64_t)file.st_size);
+		at += size;
+	}
+}
+
 static int open_file(struct profile_reader *r)
 {
+	int error;
+
 	r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0)
 		return error_errno(-errno, "cannot open '%s'", r->path);
-	return check_header(r);
+	error = check_header(r);
+	if (!error)
+		find_accounts(r);
+	return error;
 }
 
 int profile_reader_open(struct profile_reader **ret, const char *path)
@@ -561,6 +648,8 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 			-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
 	}
 	r->until = done->next;
+	if (!done->accounts.count)
+		cpu_times_release(&r->accounts);
 	memcpy(r->most, done->counts, sizeof(r->most));
 	*ret = r;
 	return 0;
@@ -578,6 +667,7 @@ void profile_reader_close(struct profile_reader *r)
 	vec_release(&r->strings);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		vec_release(&r->entries[table]);
+	cpu_times_release(&r->accounts);
 	vec_release(&r->meta);
 	free(r->meta_block);
 	free(r->buffer);
@@ -643,6 +733,13 @@ const char *profile_thread_name(
 	if (ret_size)
 		*ret_size = sizeof(profiler) - 1;
 	return profiler;
+}
+
+const struct profile_account *profile_account(const struct profile_reader *r, uint32_t thread)
+{
+	const struct cpu_time *a = cpu_times_find(&r->accounts, thread);
+
+	return a ? &a->is : NULL;
 }
 
 const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id)

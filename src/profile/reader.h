@@ -46,6 +46,11 @@ void profile_reader_skip(
  * after profile_reader_next returned 0. */
 const char *profile_reader_incomplete(const struct profile_reader *r);
 
+/* How long a thread ran, by the scheduler's account; NULL: not recorded, or not yet (the file was
+ * cut short). The samples of a thread that has one come with periods that add up to it
+ * (SAMPLE_ABSENT and SAMPLE_KERNEL, if any, come behind all other events, with it). */
+const struct profile_account *profile_account(const struct profile_reader *r, uint32_t thread);
+
 /* Table entries; NULL (or "" for strings) for ids that are 0 or not in the file. The number of
  * entries is the highest id. Strings stay where they are; pointers to other entries are good until
  * the next profile_reader_next. */
@@ -91,7 +96,8 @@ bool profile_meta_at(
 /* What was read, in numbers; without what was left out. */
 struct profile_sums {
 	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
-	uint64_t stall_samples, cpu_ns, gpu_ns; /* as in struct profile_totals */
+	/* as in struct profile_totals: cpu_ns is the sum of the recorded periods */
+	uint64_t stall_samples, cpu_ns, gpu_ns;
 };
 
 struct profile_sums profile_reader_sums(const struct profile_reader *r);

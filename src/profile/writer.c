@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "base/write_behind.h"
+#include "profile/cpu_times.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
 #include "profile/events.h"
@@ -78,6 +79,7 @@ struct profile_writer {
 	uint64_t waiting_ns;   /* since when something is seen to wait; 0: nothing is */
 	uint64_t behind_bytes; /* that `file` got */
 
+	struct cpu_times accounts;
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
 	bool continued;		/* it holds more than its tables: see copy_tables */
@@ -233,6 +235,23 @@ static int push_losses(struct profile_writer *w)
 	error = push_buffer(w, CHUNK_LOSSES, &b);
 	buf_release(&b);
 	w->losses_changed = false;
+	return error;
+}
+
+static int push_accounts(struct profile_writer *w)
+{
+	struct buf b = BUF_INIT;
+	uint32_t thread = 0;
+	int error = 0;
+
+	while (!error && thread < w->accounts.count) {
+		begin_chunk(&b);
+		cpu_times_encode(&w->accounts, &thread, TABLE_BYTES, &b);
+		if (b.size == CHUNK_HEADER_BYTES)
+			buf_reset(&b);
+		error = push_buffer(w, CHUNK_ACCOUNTS, &b);
+	}
+	buf_release(&b);
 	return error;
 }
 
@@ -431,6 +450,7 @@ void profile_writer_abort(struct profile_writer *w)
 		buf_release(&w->entries[table]);
 	}
 	buf_release(&w->updates);
+	cpu_times_release(&w->accounts);
 	vec_foreach (m, &w->meta) {
 		free(m->key);
 		free(m->value);
@@ -449,6 +469,7 @@ int profile_writer_close(struct profile_writer *w)
 	if (!w)
 		return 0;
 	error = profile_writer_flush(w);
+	error = error ?: push_accounts(w);
 	if (!error && !w->no_end)
 		error = push_end(w);
 	error = error ?: wait_for_file(w);
@@ -887,7 +908,18 @@ int profile_write_sample(struct profile_writer *w, const struct profile_sample *
 	w->totals.samples++;
 	w->totals.stacks += s->stack != 0;
 	w->totals.cpu_ns += s->period_ns;
-	return 0;
+	return cpu_times_add_period(&w->accounts, s->thread, s->period_ns) ? fail_memory(w) : 0;
+}
+
+int profile_add_account(
+	struct profile_writer *w, uint32_t thread, const struct profile_account *account)
+{
+	if (w->error)
+		return fail_sticky(w);
+	if (!thread || thread > w->counts[TABLE_THREADS] || account->kernel_ns > account->run_ns)
+		return fail_invalid(w, "CPU time");
+	w->totals.account_ns += account->run_ns;
+	return cpu_times_add(&w->accounts, thread, account) ? fail_memory(w) : 0;
 }
 
 int profile_write_call(struct profile_writer *w, const struct profile_call *c)

@@ -133,6 +133,11 @@ int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait
 int profile_write_life(struct profile_writer *w, const struct profile_life *l);
 int profile_write_sync(struct profile_writer *w, const struct profile_sync *s);
 
+/* Adds to how long a thread ran. Views and the totals then go by it, and samples only divide it
+ * (profile/cpu_times.h). It is in the file from profile_writer_close on. */
+int profile_add_account(
+	struct profile_writer *w, uint32_t thread, const struct profile_account *account);
+
 /* Adds to a loss counter; totals are written with each flush. */
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count);
 /* Counts a stack that is incomplete for this reason; 0: it is not, and nothing is counted. */
@@ -161,6 +166,7 @@ struct profile_totals {
 	uint64_t stall_samples;	 /* of all stalls */
 	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;	 /* sum of sample periods */
+	uint64_t account_ns;	 /* sum of accounts; 0: there are none */
 	uint64_t gpu_ns;	 /* sum of work durations */
 	uint64_t stacks;	 /* samples, calls and waits that have one of their own */
 	uint64_t works_without_stack;

@@ -52,13 +52,14 @@ static void put_cpu_time(const struct report *r, struct buf *line)
 	bool sampled = hz && strcmp(hz, "0");
 	char cell[TEXT_CELL], count[TEXT_CELL];
 
-	if (!s->samples && !sampled) {
+	if (!s->samples && !s->cpu_ns && !sampled) {
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
 		if (why)
 			buf_printf(line, ": %s", why);
 		return;
 	}
-	buf_printf(line, "%s in %s sample%s", text_sampled_duration(cell, s->cpu_ns, s->samples),
+	buf_printf(line, "%s in %s sample%s",
+		text_sampled_duration(cell, s->cpu_ns, s->sampled_time ? s->samples : UINT64_MAX),
 		text_count(count, s->samples), s->samples == 1 ? "" : "s");
 	if (sampled)
 		buf_printf(line, ", %s a second", hz);

@@ -12,13 +12,13 @@ static bool has_gpu_work(const struct report *r)
 
 static bool has_samples(const struct report *r)
 {
-	return r->summary->samples || !has_gpu_work(r);
+	return r->summary->samples || r->summary->cpu_ns || !has_gpu_work(r);
 }
 
 // clang-format off
 #define TASKS \
 	{.key = "samples", COUNT(struct summary_task, samples)}, \
-	{"CPU time", "cpu_ns", 1, 10, SAMPLED(struct summary_task, cpu_ns, samples), .is_shown = has_samples}, \
+	{"CPU time", "cpu_ns", 1, 10, SAMPLED(struct summary_task, cpu_ns, figures), .is_shown = has_samples}, \
 	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches), .is_shown = has_gpu_work}, \
 	{"work", "works", 4, 11, COUNT(struct summary_task, works), .is_shown = has_gpu_work}, \
 	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns), .is_shown = has_gpu_work}

@@ -60,6 +60,7 @@ struct gather_key event_key(const struct profile_event *e, const struct view_opt
 
 	switch (e->kind) {
 	case EVENT_SAMPLE:
+		key.reason = e->sample.kind;
 		key.thread = e->sample.thread;
 		key.stack = e->sample.stack;
 		break;
@@ -257,7 +258,7 @@ static int add_sample(struct event_nodes *n, const struct gather_key *key, uint3
 	if (error)
 		return error;
 	return key->stack ? stacks_add(&n->stacks, *node, key->stack, node)
-			  : add_note(n, node, "no stack");
+			  : add_note(n, node, profile_sample_note(key->reason));
 }
 
 int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)

@@ -10,8 +10,9 @@
 
 /* What decides which node of the tree an event has; what does not matter to a view stays 0. */
 struct gather_key {
-	uint32_t event;	 /* enum profile_event_kind */
-	uint32_t reason; /* enum profile_join, profile_pending_reason or profile_wait_reason */
+	uint32_t event; /* enum profile_event_kind */
+	/* enum profile_join, profile_pending_reason, profile_wait_reason or profile_sample_kind */
+	uint32_t reason;
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t node_stack;

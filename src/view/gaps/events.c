@@ -376,9 +376,9 @@ static int add_sample(struct gap_events *e, const struct profile_sample *s)
 {
 	struct gap_sample sample = {s->time_ns, s->period_ns, s->thread, s->stack};
 	struct gap_life *t;
-	int error = get_thread(e, s->thread, &t);
+	int error = s->kind == SAMPLE_SEEN ? get_thread(e, s->thread, &t) : 0;
 
-	if (error)
+	if (error || s->kind != SAMPLE_SEEN)
 		return error;
 	t->period_ns = t->period_ns ? t->period_ns : s->period_ns;
 	if (!is_wanted(e, s->time_ns, s->time_ns) || is_full(e, s->time_ns))

@@ -18,8 +18,6 @@
 #include "base/map.h"
 #include "view/names/launch_path.h"
 
-#define NO_STACK "[no stack]" /* as in flame graphs */
-
 /* A node of the trie, as far as it is in stacks of one kind. */
 struct node {
 	struct stack_sum sum; /* of the stacks that it is in */
@@ -387,22 +385,33 @@ static int sum_kind(struct reading *d)
 
 /* ------------------------------------------------------------------ all */
 
-static int add_without_stack(struct reading *d)
+/* As flame graphs show them. */
+static int add_without_stack(
+	struct reading *d, enum profile_sample_kind kind, const struct stack_sum *sum)
 {
-	const struct stack_sum *sum = d->stacks->items;
 	struct buf name = BUF_INIT;
 	uint32_t function;
 	int error;
 
-	if (!d->stacks->count || !sum->samples)
+	if (!sum->samples && !sum->ns)
 		return 0;
-	buf_puts(&name, NO_STACK);
+	buf_printf(&name, "[%s]", profile_sample_note(kind));
 	error = find_function(d, TREE_NOTE, &name, "", &function);
 	if (!error) {
 		add(&d->result->rows.items[function - 1].self, sum);
 		add(&d->result->rows.items[function - 1].total, sum);
 	}
 	buf_release(&name);
+	return error;
+}
+
+static int add_all_without_stack(struct reading *d)
+{
+	int error = d->stacks->count ? add_without_stack(d, SAMPLE_SEEN, d->stacks->items) : 0;
+
+	for (int kind = SAMPLE_SEEN + 1; !error && kind < SAMPLE_KINDS; kind++)
+		error = add_without_stack(d, (enum profile_sample_kind)kind,
+			&(struct stack_sum){.ns = d->stacks->unsampled_ns[kind]});
 	return error;
 }
 
@@ -438,7 +447,7 @@ static int read_kinds(struct reading *d)
 	error = launch_path_merge(d->internals, &d->first);
 	for (d->kind = 0; !error && d->kind < INTERNALS_KINDS; d->kind++)
 		error = sum_kind(d);
-	error = error ?: add_without_stack(d);
+	error = error ?: add_all_without_stack(d);
 	if (!error)
 		put_paths(d);
 	return error;
@@ -469,7 +478,7 @@ int function_sums_read(struct function_sums *f, const struct stack_sums *stacks,
 		.texts = texts,
 		.inlines = inlines,
 	};
-	int error = stacks->count ? read_kinds(&d) : 0;
+	int error = read_kinds(&d);
 
 	map_release(&d.named);
 	map_release(&d.nameless);

@@ -5,7 +5,7 @@
  *
  * Functions are those that flame graphs of CPU time show: without what runs Python
  * code (internals.h), with inlined functions if asked for, with the kernel's, and with notes
- * ("[incomplete stack: ...]", "[no stack]") as if they were functions. A function is identified by
+ * ("[incomplete stack: ...]", "[no stack]", "[no sample]") as if they were functions. A function is identified by
  * its name and its file: two functions of one name in two files are two.
  *
  * stack_sums are added to event by event; the functions follow after the last event, when names are
@@ -26,6 +26,8 @@ struct stack_sum {
 
 /* Samples by stack; those without one are of stack 0. */
 struct stack_sums {
+	uint64_t unsampled_ns
+		[SAMPLE_KINDS]; /* of samples that are none; by enum profile_sample_kind */
 	struct stack_sum *items;
 	uint32_t count; /* stacks from here on have none */
 };

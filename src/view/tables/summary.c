@@ -197,13 +197,17 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 
 	if (!t)
 		return -ENOMEM;
-	t->task.samples++;
 	t->task.cpu_ns += e->period_ns;
+	error = add_total(&g->s->cpu_ns, e->period_ns);
+	if (error || e->kind != SAMPLE_SEEN) {
+		g->s->sampled.unsampled_ns[e->kind] += e->period_ns;
+		return error;
+	}
+	t->task.samples++;
 	g->s->samples++;
 	g->s->sample_stacks.count++;
 	see_times(g, e->time_ns, e->time_ns);
-	error = add_total(&g->s->cpu_ns, e->period_ns);
-	error = error ?: wait_sums_add_sample(&g->s->waits, e);
+	error = wait_sums_add_sample(&g->s->waits, e);
 	return error ?: stack_sums_add(&g->s->sampled, e->stack, e->period_ns);
 }
 
@@ -635,11 +639,14 @@ static int put_tasks(struct gathering *g)
 		struct thread_sum *t = (struct thread_sum *)g->threads.items + id;
 		const struct profile_thread *thread = profile_thread(g->r, id);
 
-		if (!(t->task.samples || t->task.launches || t->task.works))
+		if (!(t->task.samples || t->task.cpu_ns || t->task.launches || t->task.works))
 			continue;
 		t->task.id = id;
+		t->task.sampled = t->task.samples && !profile_account(g->r, id);
+		t->task.figures = t->task.sampled ? t->task.samples : UINT64_MAX;
+		g->s->sampled_time |= t->task.sampled;
 		error = vec_push(&g->s->threads, t->task);
-		if (error || !(t->task.samples || t->task.launches))
+		if (error || !(t->task.samples || t->task.cpu_ns || t->task.launches))
 			continue;
 		p = process_row(g, &index, thread ? thread->process : 0);
 		if (!p) {
@@ -648,6 +655,8 @@ static int put_tasks(struct gathering *g)
 		}
 		p->samples += t->task.samples;
 		p->cpu_ns += t->task.cpu_ns;
+		p->sampled |= t->task.sampled;
+		p->figures = p->sampled ? p->samples : UINT64_MAX;
 		p->launches += t->task.launches;
 	}
 	for (uint32_t id = 1; !error && id < g->ops.count; id++) {

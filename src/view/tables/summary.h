@@ -69,6 +69,8 @@ struct summary_task {
 	uint32_t id;
 	uint64_t samples;
 	uint64_t cpu_ns;
+	bool sampled; /* cpu_ns is what samples stand for, all of it or some: else it is exact */
+	uint64_t figures;  /* as many samples, for text_sampled_duration: many where it is exact */
 	uint64_t launches; /* calls that asked for GPU work, with or without it; 0 for work without
 			      thread */
 	uint64_t works;
@@ -101,6 +103,7 @@ struct summary_stacks {
 struct summary {
 	uint64_t start_ns, end_ns; /* of the recording; if it does not have them, of its events */
 	uint64_t samples, cpu_ns;
+	bool sampled_time; /* as in struct summary_task */
 	uint64_t works, gpu_ns;
 	uint64_t calls;
 	uint64_t pending[PENDING_REASONS];

@@ -105,11 +105,14 @@ static int sum_sample(struct wall *v, const struct wall_sample *s)
 {
 	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, s->thread, s->time_ns);
 	struct wall_thread *t = &v->events.threads.items[s->thread];
+	const struct gather_key *key = &v->events.keys.items.items[s->key];
 
 	if (w && w->start_ns <= s->time_ns)
 		return 0;
-	return gather(
-		&v->running, &v->events.keys.items.items[s->key], &t->samples_ns, s->period_ns);
+	/* It has another note. */
+	if (key->reason == SAMPLE_ABSENT && t->has_life)
+		return 0;
+	return gather(&v->running, key, &t->samples_ns, s->period_ns);
 }
 
 /* The list has an entry for every thread. */
