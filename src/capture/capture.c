@@ -434,6 +434,7 @@ void capture_close(struct capture *c)
 	files_free(c->files);
 	perf_maps_close(c->perf_maps);
 	perf_samples_close(c->perf);
+	perf_python_free(c->perf_python);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	vec_release(&c->seen);

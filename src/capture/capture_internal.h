@@ -13,6 +13,7 @@
 #include "capture/files.h"
 #include "capture/modules.h"
 #include "capture/pending.h"
+#include "capture/perf_python.h"
 #include "capture/perf_samples.h"
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
@@ -54,6 +55,7 @@ struct capture {
 	struct programs *programs;
 	struct perf_maps *perf_maps;
 	struct perf_samples *perf;	   /* instead of programs; NULL: not wanted, or refused */
+	struct perf_python *perf_python;   /* Python's frames of these */
 	char *refusal;			   /* why there are no programs */
 	char *perf_refusal;		   /* and why none of these samples */
 	char *waits_refusal;		   /* why they record no waits */

@@ -13,7 +13,11 @@ int capture_open_perf(struct capture *c, unsigned int hz)
 {
 	int error = perf_samples_open(&c->perf, hz);
 
-	if (!error || error == -ENOMEM)
+	if (!error) {
+		c->perf_python = perf_python_new();
+		return c->perf_python ? 0 : error_memory("CPU samples");
+	}
+	if (error == -ENOMEM)
 		return error;
 	c->perf_refusal = strdup(error_text());
 	return c->perf_refusal ? error : error_memory("CPU samples");
@@ -35,6 +39,28 @@ static struct raw_stack raw_of(const struct perf_sample *s)
 		.memory_size = s->memory_size};
 }
 
+/* Python's frames, if it runs any, and they can be had; else that is counted. */
+static int add_python(struct capture *c, const struct perf_sample *s, struct raw_stack *raw)
+{
+	const struct process *process = processes_find(c->processes, s->pid);
+	const struct python_stack *found;
+	enum perf_python_found result;
+
+	if (!process || process->python.state != PYTHON_FOUND || process->python.given_up ||
+		!raw->start)
+		return 0;
+	result = perf_python_read(c->perf_python, &process->python.python, s, &found);
+	if (result == PERF_PYTHON_FOUND) {
+		raw->python = found->frames;
+		raw->python_depth = found->depth;
+		raw->python_incomplete = !found->complete;
+		raw->python_later = true;
+		raw->entries = found->entries;
+		raw->entry_count = found->entry_count;
+	}
+	return profile_count_loss(c->w, LOSS_PYTHON_MOVED, result == PERF_PYTHON_MOVED);
+}
+
 static int add_sample(struct capture *c, const struct perf_sample *s)
 {
 	struct profile_sample sample = {
@@ -43,6 +69,7 @@ static int add_sample(struct capture *c, const struct perf_sample *s)
 	int error = capture_apply_until(c, s->time_ns);
 
 	error = error ?: tasks_thread(c->tasks, s->pid, s->tid, NULL, &sample.thread);
+	error = error ?: add_python(c, s, &raw);
 	return error ?: capture_add_sample(c, s->pid, &raw, &sample);
 }
 

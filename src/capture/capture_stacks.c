@@ -120,6 +120,7 @@ static int count_lacks(struct capture *c, const struct stack_result *result)
 
 	c->stacks_in_jit += result->in_jit;
 	error = error ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+	error = error ?: profile_count_loss(c->w, LOSS_PYTHON_MOVED, result->python_moved);
 	return error ?: profile_count_loss(c->w, LOSS_STACKS_CUT, result->cut);
 }
 

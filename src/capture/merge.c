@@ -33,27 +33,27 @@ static void insert_rest(struct merged *m, uint32_t position, uint32_t next, uint
 		m->items[position++] = MERGED_PYTHON | next;
 }
 
-/* How many more loops there are than groups. */
-static uint32_t count_surplus(const uint64_t *native, uint32_t first, uint32_t last,
+int32_t merge_surplus(const uint64_t *native, uint32_t first, uint32_t last,
 	const struct walk_python_frame *python, uint32_t depth)
 {
-	uint32_t loops = 0, groups = 0;
+	int32_t loops = 0, groups = 0;
 
 	for (uint32_t i = first; i < last; i++)
-		loops += walk_groups(native[i]);
+		loops += (int32_t)walk_groups(native[i]);
 	for (uint32_t i = 0; i < depth; i++)
 		groups += (python[i].at & WALK_PYTHON_LAST) != 0;
-	return loops > groups ? loops - groups : 0;
+	return loops - groups;
 }
 
 void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
 	const struct walk_python_frame *python, uint32_t python_depth, bool python_whole,
 	struct merged *ret)
 {
-	uint32_t next = 0, behind_loop = 0, without = 0;
+	uint32_t next = 0, behind_loop = 0;
+	int32_t without = 0;
 
 	if (whole && python_whole)
-		without = count_surplus(native, first, last, python, python_depth);
+		without = merge_surplus(native, first, last, python, python_depth);
 
 	ret->count = 0;
 	for (uint32_t i = first; i < last; i++) {
@@ -64,7 +64,7 @@ void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool wh
 			ret->items[ret->count++] = i;
 			continue;
 		}
-		if (loop && without)
+		if (loop && without > 0)
 			without--;
 		else if (loop)
 			add_group(ret, python, python_depth, &next);

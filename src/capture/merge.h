@@ -28,6 +28,9 @@ struct merged {
 	uint32_t items[WALK_FRAMES_MAX + WALK_PYTHON_FRAMES_MAX];
 };
 
+/* How many more loops than groups there are. */
+int32_t merge_surplus(const uint64_t *native, uint32_t first, uint32_t last,
+	const struct walk_python_frame *python, uint32_t depth);
 /* Merges the native frames [first, last) with all Python frames. `whole`: the native ones reach
  * their root; `python_whole`: Python's do. */
 void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,

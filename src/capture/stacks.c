@@ -601,10 +601,18 @@ static bool is_in_jit(
 	return m && modules_at(s->modules, m->module)->kind == MODULE_ANON;
 }
 
+/* Whether Python's frames are there that loops on the stack do not have, or the other way round. */
+static bool is_moved(const struct raw_stack *raw, const struct resolution *r)
+{
+	return raw->python_later && raw->python_depth && !r->incomplete &&
+	       merge_surplus(raw->user, r->first, r->count, raw->python, raw->python_depth);
+}
+
 static int make_stack(struct stacks *s, struct stack_origin *origin, const struct raw_stack *raw,
 	struct resolution *r, struct stack_result *ret)
 {
 	int error = raw->user_depth ? resolve(s, origin, raw, r) : 0;
+	uint32_t python_depth = raw->python_depth;
 
 	if (r->unsure && origin->may_wait)
 		ret->lacks = LACKS_ROOT;
@@ -613,7 +621,10 @@ static int make_stack(struct stacks *s, struct stack_origin *origin, const struc
 	error = find_python(s, origin->process, raw, r);
 	if (error)
 		return error;
-	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
+	ret->python_moved = is_moved(raw, r);
+	if (ret->python_moved)
+		python_depth = 0;
+	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, python_depth,
 		!raw->python_incomplete, &r->merged);
 	ret->incomplete = r->incomplete;
 	ret->in_jit = is_in_jit(s, raw, r);

@@ -31,7 +31,9 @@ struct raw_stack {
 	uint32_t user_depth;
 	uint32_t python_depth;
 	bool python_incomplete; /* Python's chain was not followed to its end */
-	bool launch;		/* it begins with frames of the measurement itself */
+	/* they were read after the sample, and are its own if each loop on the stack has some */
+	bool python_later;
+	bool launch; /* it begins with frames of the measurement itself */
 	enum walk_end walk_end;
 	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
 	/* NULL, or code of the evaluation loop (Pythons before 3.11) */
@@ -67,8 +69,9 @@ struct stack_result {
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;
 	bool python_unplaced;
-	bool cut;    /* it was too deep: its middle is left out */
-	bool in_jit; /* the innermost frame is of code made at run time */
+	bool python_moved; /* Python's frames were of a later time, and are left out */
+	bool cut;	   /* it was too deep: its middle is left out */
+	bool in_jit;	   /* the innermost frame is of code made at run time */
 };
 
 /* Names Python frames. */

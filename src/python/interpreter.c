@@ -18,6 +18,12 @@
 #define ATTEMPTS	 5 /* to see frames of threads that run meanwhile */
 #define PAUSE_NS	 2000000
 #define FRAMES_CHECKED	 8
+#define THREADS_MAX	 16384
+
+/* Where the C library keeps the number of a thread, from its thread pointer on (x86-64): struct
+ * pthread of glibc's nptl/descr.h, tid behind a header of 704 bytes and a list; and of musl's
+ * src/internal/pthread_impl.h. */
+static const uint32_t tid_places[] = {720, 48};
 
 static uint32_t version_of(
 	const struct python_memory *m, const struct python_file *file, uint64_t bias)
@@ -222,4 +228,50 @@ enum python_found python_find(const struct python_memory *m, const struct python
 	if (found == PYTHON_FOUND)
 		*ret = p;
 	return found;
+}
+
+static bool is_thread(const struct python_memory *m, uint64_t thread_pointer, uint32_t tid)
+{
+	uint32_t found;
+
+	for (size_t i = 0; i < sizeof(tid_places) / sizeof(*tid_places); i++)
+		if (python_read(m, thread_pointer + tid_places[i], &found, sizeof(found)) &&
+			found == tid)
+			return true;
+	return false;
+}
+
+static uint64_t find_thread_of(const struct python_memory *m, const struct python_layout *l,
+	uint64_t interpreter, uint32_t tid)
+{
+	uint64_t state, thread;
+
+	if (!python_read_word(m, interpreter + l->threads_head, &state))
+		return 0;
+	for (int i = 0; state && i < THREADS_MAX; i++) {
+		if (!python_read_word(m, state + l->state_thread_id, &thread))
+			return 0;
+		if (is_thread(m, thread, tid))
+			return thread;
+		if (!python_read_word(m, state + l->state_next, &state))
+			return 0;
+	}
+	return 0;
+}
+
+uint64_t python_find_thread(
+	const struct python_memory *m, const struct walk_python *python, uint32_t tid)
+{
+	struct python_layout l;
+	uint64_t interpreter, thread = 0;
+
+	if (python_layout_load(&l, m, python->runtime, python->version) ||
+		!python_read_word(m, python->runtime + l.interpreters_head, &interpreter))
+		return 0;
+	for (int i = 0; !thread && interpreter && i < INTERPRETERS_MAX; i++) {
+		thread = find_thread_of(m, &l, interpreter, tid);
+		if (!python_read_word(m, interpreter + l.interpreter_next, &interpreter))
+			return thread;
+	}
+	return thread;
 }

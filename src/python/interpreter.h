@@ -42,9 +42,14 @@ enum python_found {
 			       may say which */
 };
 
+struct python_memory;
+
 /* The interpreter in this memory, whose file is mapped with this bias (address less virtual
  * address). Reads the process's memory, some dozen times; a process that is stopped gives the same
  * answer as one that runs. */
-struct python_memory;
 enum python_found python_find(const struct python_memory *m, const struct python_file *file,
 	uint64_t bias, struct walk_python *ret);
+/* The thread pointer of the thread with this number (as its own namespace counts), if the
+ * interpreter lists it; else 0. */
+uint64_t python_find_thread(
+	const struct python_memory *m, const struct walk_python *python, uint32_t tid);

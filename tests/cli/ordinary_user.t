@@ -89,6 +89,27 @@ int main(int argc, char **argv)
 }
 """
 
+# Equal times in a loop, in the interpreter's own work, in calls of Python from Python, and in a second thread through C.
+PYTHON = """
+import threading, time
+def until(seconds, step):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: step()
+def loop():
+    x = 0
+    for i in range(20000): x += i * i
+numbers = [i * 7919 % 100003 for i in range(100000)]
+def sort(): sorted(numbers)
+def calls(n=16): return n if n < 2 else calls(n - 1) + calls(n - 2)
+def through(n, leaf): return list(map(lambda _: through(n - 1, leaf), [0])) if n else until(0.5, leaf)
+def down(n, leaf): return down(n - 1, leaf) if n else until(0.5, leaf)
+def other(): loop()
+for leaf in (loop, sort, calls): down(20, leaf)
+thread = threading.Thread(target=through, args=(10, other))
+thread.start()
+thread.join()
+"""
+
 # Runs a command as in a container: perf_event_open is refused.
 FILTER = """
 #include <errno.h>
@@ -170,6 +191,27 @@ def check_depth():
                                   for s in stacks), f"{depth} large frames are all there", stacks[:3], r.losses)
 
 
+def check_python():
+    pythons = [p for p in (sys.executable, "/usr/bin/python3")
+               if not subprocess.run([*ORDINARY, "env", p, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode]
+    if not pythons:
+        return
+    r = Recording([pythons[0], "-c", PYTHON])
+    notes = [r.err, r.losses, r.stacks]
+    tap.result(r.stacks["samples_python"] >= 0.95 * r.stacks["samples"], "Python's frames are there", *notes)
+    # 2 s, and its start.
+    for name in ("loop", "sort", "calls", "other"):
+        have = sum(n for stack, n in r.folded if name in [f.split(" ")[0] for f in stack] and (name != "loop" or "down" in
+                                                                                               [f.split(" ")[0] for f in stack]))
+        tap.result(0.38 < have / 1e6 < 0.62, f"{name}() has its time", have, *notes)
+    whole = [stack for stack, _ in r.folded if "down" in [f.split(" ")[0] for f in stack]]
+    tap.result(all(sum(f.split(" ")[0] == "down" for f in stack) == 21 and sum(f.startswith("<module>") for f in stack) == 1
+                   for stack in whole), "with all callers", whole[:3])
+    deep = [stack for stack, _ in r.folded if "other" in [f.split(" ")[0] for f in stack]]
+    tap.result(deep and all(sum(f.split(" ")[0] == "through" for f in stack) == 11 for stack in deep),
+               "also where C is between them", deep[:3])
+
+
 def check_refusals():
     build("filter", FILTER)
     r = Recording(["true"], options=(), before=("./filter",))
@@ -199,6 +241,7 @@ def check():
             f.write("2")
         check_shares()
         check_depth()
+        check_python()
         check_refusals()
         check_other_rights()
     finally:
