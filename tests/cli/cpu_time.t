@@ -5,6 +5,7 @@ millisecond, trees of processes, a process with a large heap, and a program that
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -74,7 +75,9 @@ static void tree(char **argv)
 int main(int argc, char **argv)
 {
 	struct rusage r;
-	if (!strcmp(argv[1], "nothing"))
+	if (!strcmp(argv[1], "already"))
+		spin(CLOCK_PROCESS_CPUTIME_ID, 1500000000);
+	if (!strcmp(argv[1], "nothing") || !strcmp(argv[1], "already"))
 		return 0;
 	if (!fork()) {
 		if (!strcmp(argv[1], "loop"))
@@ -93,14 +96,6 @@ int main(int argc, char **argv)
 		r.ru_stime.tv_sec * 1000000000 + r.ru_stime.tv_usec * 1000);
 	return 0;
 }
-"""
-
-# Says how much CPU time it has had, when it is asked; in two threads, of which one only waits.
-RUNS_ALREADY = """
-import sys, threading, time
-threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-while True:
-    sum(range(1000))
 """
 
 
@@ -139,28 +134,73 @@ def check_threads():
                "their time is in a row of its own", row)
 
 
-def task_ns(pid):
-    """Of all threads; the kernel brings it up to date every few milliseconds."""
-    total = 0
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/schedstat") as f:
-            total += int(f.read().split()[0])
-    return total
+def ran_ns(pid):
+    """Of a process of one thread; exact while that does not run."""
+    with open(f"/proc/{pid}/schedstat") as f:
+        return int(f.read().split()[0])
 
 
-def check_attached():
-    program = subprocess.Popen([sys.executable, "-c", RUNS_ALREADY])
+def wait_for(what):
+    for _ in range(400):
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rpartition(")")[2].split()[0] == "T"
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    tap.result(wait_for(lambda: is_stopped(pid)), "the program is stopped")
+
+
+def check_attached(ends):
+    """Beginning and end of the recording are moments in which the program stands still, so that the kernel's account is exact."""
+    name = "a program that runs already" + (" and ends" if ends else "")
+    program = subprocess.Popen(["./program", "already"])
     try:
         time.sleep(0.3)
-        before_ns, before = task_ns(program.pid), time.monotonic()
-        tap.run(tap.PROGRAM, "record", "-q", "--cpu-only", "-d", "2", "-p", str(program.pid), "-o", "p.xpu")
-        most_ns = task_ns(program.pid) - before_ns
-        program.send_signal(19)  # SIGSTOP: from here on it does not run
+        stop(program.pid)
+        before_ns = ran_ns(program.pid)
+        recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--cpu-only", "-p", str(program.pid), "-o", "p.xpu"])
+        tap.result(wait_for(lambda: os.path.exists("p.xpu") and os.path.getsize("p.xpu")), f"{name}: it is recorded")
+        time.sleep(0.5)
+        os.kill(program.pid, signal.SIGCONT)
+        if ends:
+            used = os.wait4(program.pid, 0)[2]
+            used_ns = round((used.ru_utime + used.ru_stime) * 1e9) - before_ns
+            program.returncode = 0
+        else:
+            time.sleep(0.5)
+            stop(program.pid)
+            used_ns = ran_ns(program.pid) - before_ns
+            recorder.send_signal(signal.SIGINT)
+        recorder.wait(60)
         r = report("p.xpu")
-        tap.result(r["cpu_ns"] <= most_ns + 10_000_000, "of a program that runs already only what was recorded counts",
-                   r["cpu_ns"], most_ns)
-        tap.result(r["cpu_ns"] >= 0.2 * r["elapsed_ns"], "and that counts", r["cpu_ns"], r["elapsed_ns"])
-        tap.result(not r["losses"]["accounts_lost"], "of every thread")
+        tap.result(near(r["cpu_ns"], used_ns), f"{name}: only what was recorded counts, and all of it", r["cpu_ns"], used_ns)
+        tap.result(not r["losses"]["accounts_lost"], f"{name}: of every thread")
+    finally:
+        if program.returncode is None:
+            program.kill()
+            program.wait()
+        os.remove("p.xpu")
+
+
+def check_running():
+    """Begins and ends while the program runs: what its thread ran since the last tick counts, too."""
+    program = subprocess.Popen(["./program", "already"])
+    try:
+        time.sleep(0.1)
+        before_ns = ran_ns(program.pid)
+        tap.run(tap.PROGRAM, "record", "-q", "--cpu-only", "-d", "0.5", "-p", str(program.pid), "-o", "p.xpu")
+        most_ns = ran_ns(program.pid) - before_ns
+        r = report("p.xpu")
+        tap.result(0 < r["cpu_ns"] <= most_ns + 10_000_000, "a recording within a run has no more than there was", r["cpu_ns"],
+                   most_ns)
     finally:
         program.kill()
         program.wait()
@@ -179,7 +219,9 @@ def check():
     for what in ("loop", "heap", "tree"):
         check_program(what)
     check_threads()
-    check_attached()
+    check_attached(True)
+    check_attached(False)
+    check_running()
 
 
 tap.main(check, why_not)

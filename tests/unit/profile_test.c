@@ -1101,6 +1101,100 @@ static void totals_add_up_while_writing(void)
 	profile_writer_abort(w);
 }
 
+/* ------------------------------------------------------------------ CPU times */
+
+#define RAN(ns)	      (&(struct profile_account){.run_ns = (ns), .end_ns = 99})
+#define SAMPLE(t, ns) (&(struct profile_sample){.thread = (t), .period_ns = (ns)})
+
+/* Thread 1: three samples and an account. 2: an account and no sample. 3: the other way round. */
+static void write_accounts(struct profile_writer *w)
+{
+	CHECK(!profile_write_sample(w, SAMPLE(1, 10)) && !profile_write_sample(w, SAMPLE(1, 10)));
+	CHECK(!profile_write_sample(w, SAMPLE(3, 10)) && !profile_write_sample(w, SAMPLE(1, 10)));
+	CHECK(!profile_add_account(w, 1, RAN(90)) && !profile_add_account(w, 1, RAN(10)));
+	CHECK(!profile_add_account(w, 2, RAN(7)));
+}
+
+static void write_account_profile(void)
+{
+	struct profile_writer *w;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	write_accounts(w);
+	CHECK(profile_add_account(w, THREADS + 1, RAN(1)) == -EINVAL);
+	CHECK(!profile_writer_close(w));
+}
+
+static void samples_divide_what_their_thread_ran_to_the_nanosecond(void)
+{
+	static const struct profile_sample due[] = {
+		{.thread = 1, .period_ns = 33},
+		{.thread = 1, .period_ns = 33},
+		{.thread = 3, .period_ns = 10},
+		{.thread = 1, .period_ns = 34},
+		{.thread = 2, .period_ns = 7, .time_ns = 99, .kind = SAMPLE_ABSENT},
+	};
+	struct profile_reader *r;
+	struct profile_event e;
+
+	write_account_profile();
+	CHECK(!profile_reader_open(&r, path));
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
+		CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_SAMPLE);
+		CHECK(e.sample.thread == due[i].thread && e.sample.period_ns == due[i].period_ns);
+		CHECK(e.sample.time_ns == due[i].time_ns && e.sample.kind == due[i].kind);
+	}
+	CHECK(!profile_reader_next(r, &e) && !profile_reader_incomplete(r));
+	CHECK(profile_account(r, 1)->run_ns == 100 && profile_account(r, 2)->run_ns == 7);
+	CHECK(!profile_account(r, 3) && !profile_account(r, THREADS + 1));
+	CHECK(profile_reader_sums(r).samples == 4 && profile_reader_sums(r).cpu_ns == 40);
+	profile_reader_close(r);
+}
+
+static void what_ran_in_a_kernel_without_samples_is_not_divided(void)
+{
+	struct profile_account ran = {.run_ns = 100, .kernel_ns = 40};
+	struct profile_writer *w;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!profile_write_sample(w, SAMPLE(1, 10)) && !profile_add_account(w, 1, &ran));
+	CHECK(!profile_add_account(w, 2, &ran) && !profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.sample.period_ns == 60);
+	CHECK(profile_reader_next(r, &e) == 1 && e.sample.kind == SAMPLE_KERNEL);
+	CHECK(e.sample.thread == 1 && e.sample.period_ns == 40);
+	CHECK(profile_reader_next(r, &e) == 1 && e.sample.kind == SAMPLE_ABSENT);
+	CHECK(e.sample.thread == 2 && e.sample.period_ns == 60);
+	CHECK(profile_reader_next(r, &e) == 1 && e.sample.kind == SAMPLE_KERNEL);
+	CHECK(!profile_reader_next(r, &e));
+	profile_reader_close(r);
+}
+
+static void a_recording_without_accounts_has_the_time_of_its_samples(void)
+{
+	struct profile_writer *w;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	write_accounts(w);
+	CHECK(!profile_writer_flush(w));
+	CHECK(!profile_reader_open(&r, path)); /* as one that was cut short */
+	for (int i = 0; i < 4; i++)
+		CHECK(profile_reader_next(r, &e) == 1 && e.sample.period_ns == 10);
+	CHECK(!profile_reader_next(r, &e));
+	profile_reader_close(r);
+	profile_writer_abort(w);
+}
+
 /* So much is in the file by now, or a moment later. */
 static bool file_has(uint64_t samples)
 {
@@ -2231,6 +2325,9 @@ int main(void)
 	RUN(an_empty_recording_is_complete);
 	RUN(what_refers_to_nothing_is_refused_and_the_file_stays_good);
 	RUN(totals_add_up_while_writing);
+	RUN(samples_divide_what_their_thread_ran_to_the_nanosecond);
+	RUN(what_ran_in_a_kernel_without_samples_is_not_divided);
+	RUN(a_recording_without_accounts_has_the_time_of_its_samples);
 	RUN(what_waits_is_in_the_file_a_second_later_and_the_first_events_at_once);
 	RUN(a_full_disk_keeps_most_of_what_fits_and_no_half_chunk);
 	RUN(a_file_cut_anywhere_reads_back_to_its_last_whole_chunk);
