@@ -77,6 +77,62 @@ static void path_json(const struct report *r, const void *row, struct json_write
 	report_call_path_json(r, w, "path", ((const struct function_sum *)row)->stack, false);
 }
 
+/* Newton's; there is no need for a library. */
+static double root(double x)
+{
+	double r = x > 1 ? x : 1;
+
+	for (int i = 0; i < 64; i++)
+		r = (r + x / r) / 2;
+	return r;
+}
+
+/*
+ * Between what a time lies that so many samples stand for, with 95 % certainty: Wilson's interval
+ * for a share of which as many samples were seen as have the same weight on average. What has no
+ * samples is exact.
+ */
+static void bounds_json(struct json_writer *w, const char *low_key, const char *high_key,
+	const struct stack_sum *sum, uint64_t sampled_ns)
+{
+	const double z = 1.96, whole = (double)sampled_ns;
+	double share = whole ? (double)sum->ns / whole : 0, n, middle, half;
+	double low = (double)sum->ns, high = low;
+
+	if (sum->samples && sum->ns && share <= 1) {
+		n = (double)sum->samples / share;
+		middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+		half = z * root(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n);
+		low = middle > half ? (middle - half) * whole : 0;
+		high = (middle + half) * whole;
+	}
+	/* Large numbers were rounded. */
+	json_number(w, low_key, low < (double)sum->ns ? (uint64_t)low : sum->ns);
+	if (sum->samples && high >= whole)
+		json_number(w, high_key, sampled_ns);
+	else
+		json_number(w, high_key, high > (double)sum->ns ? (uint64_t)high : sum->ns);
+}
+
+/* CPU time that has samples. */
+static uint64_t sampled_ns(const struct summary *s)
+{
+	uint64_t ns = s->cpu_ns;
+
+	for (int kind = SAMPLE_SEEN + 1; kind < SAMPLE_KINDS; kind++)
+		ns -= s->sampled.unsampled_ns[kind];
+	return ns;
+}
+
+static void errors_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct function_sum *f = row;
+	uint64_t ns = sampled_ns(r->summary);
+
+	bounds_json(w, "self_low_ns", "self_high_ns", &f->self, ns);
+	bounds_json(w, "total_low_ns", "total_high_ns", &f->total, ns);
+}
+
 /* The way to a function with most of its own time. */
 static void put_path(const struct report *r, const void *row, struct buf *out)
 {
@@ -98,6 +154,7 @@ static const struct column columns[] = {
 	{"total", "total_ns", 3, 9, SAMPLED(struct function_sum, total.ns, total.samples)},
 	{.key = "self_samples", COUNT(struct function_sum, self.samples)},
 	{.key = "samples", COUNT(struct function_sum, total.samples)},
+	{.json = errors_json},
 	{"of CPU", NULL, 2, 8, SAMPLED_SHARE(struct function_sum, self.ns, self.samples, report_cpu_ns)},
 	{"of CPU", NULL, 4, 8, SAMPLED_SHARE(struct function_sum, total.ns, total.samples, report_cpu_ns)},
 	{.json = path_json},

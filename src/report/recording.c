@@ -185,6 +185,7 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	json_number(w, "elapsed_ns", s->end_ns - s->start_ns);
 	json_number(w, "samples", s->samples);
 	json_number(w, "cpu_ns", s->cpu_ns);
+	json_bool(w, "cpu_exact", s->cpu_ns && !s->sampled_time);
 	json_number(w, "works", s->works);
 	json_number(w, "gpu_ns", s->gpu_ns);
 }

@@ -122,6 +122,9 @@ def check_program(what):
     folded = tap.run(tap.PROGRAM, "export", "--to", "folded", "--view", "cpu", "p.xpu")
     shown_us = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
     tap.result(abs(shown_us - r["cpu_ns"] / 1000) <= 1, f"{what}: and so do stacks", shown_us, r["cpu_ns"])
+    tap.result(all(0 <= f[part + "_low_ns"] <= f[part + "_ns"] <= f[part + "_high_ns"] <= r["cpu_ns"]
+                   for f in r["functions"] for part in ("self", "total")), f"{what}: times of functions are within their bounds",
+               r["functions"])
     return r
 
 
@@ -132,6 +135,8 @@ def check_threads():
     row = [f for f in r["functions"] if f["name"] == "[no sample]"]
     tap.result(len(row) == 1 and row[0]["self_ns"] == sum(t["cpu_ns"] for t in threads) and not row[0]["samples"],
                "their time is in a row of its own", row)
+    tap.result(row and row[0]["self_low_ns"] == row[0]["self_ns"] == row[0]["self_high_ns"], "which is exact", row)
+    tap.result(r["cpu_exact"], "and all CPU time is")
 
 
 def ran_ns(pid):

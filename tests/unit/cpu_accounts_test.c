@@ -17,7 +17,8 @@ static struct profile_writer *begin(uint32_t threads)
 	CHECK(!profile_writer_open(&w, path));
 	CHECK(!profile_add_process(w, &(struct profile_process){.pid = 1}, &id));
 	for (uint32_t tid = 1; tid <= threads; tid++)
-		CHECK(!profile_add_thread(w, &(struct profile_thread){.process = 1, .tid = tid}, &id));
+		CHECK(!profile_add_thread(
+			w, &(struct profile_thread){.process = 1, .tid = tid}, &id));
 	return w;
 }
 

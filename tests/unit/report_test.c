@@ -458,11 +458,15 @@ static void json_holds_the_same_sums(void)
 		 "known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
 		("\"functions\":[{\"name\":\"cuLaunchKernel\",\"module\":\"/lib/"
 		 "libcuda.so.1\",\"self_ns\":10000000,"
-		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1,\"path\":[\"main\","
+		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1,"
+		 "\"self_low_ns\":1890573,\"self_high_ns\":18109426,"
+		 "\"total_low_ns\":1890573,\"total_high_ns\":18109426,\"path\":[\"main\","
 		 "\"train(float*, "
 		 "int)\",\"cudaLaunchKernel\",\"cudart_inside\"],\"path_ns\":10000000},"),
 		"{\"name\":\"[incomplete "
 		"stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1,"
+		"\"self_low_ns\":0,\"self_high_ns\":0,"
+		"\"total_low_ns\":1890573,\"total_high_ns\":18109426,"
 		"\"path\":[],\"path_ns\":0}",
 		"\"processes_without\":0",
 		"\"threads_without\":0",
