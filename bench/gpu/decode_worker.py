@@ -2,7 +2,7 @@
 """Decoding with a language model of transformers, token by token, on request as torch_worker.py does it.
 
 The model is a small Llama with random weights, whose launches (about 600 a token) take the CPU longer than the GPU. A
-line "decode N" makes N tokens, "generate N" calls generate() for as many.
+line "decode N" makes N tokens. --free: the launching thread is not kept on one core.
 """
 import os
 import sys
@@ -31,7 +31,7 @@ def main():
     model = make_model()
     generate(model, 8)
     torch.cuda.synchronize()
-    if "--pin" in sys.argv[1:]:
+    if "--free" not in sys.argv[1:]:
         os.sched_setaffinity(0, {os.cpu_count() // 2})
     print("ready", flush=True)
     for line in sys.stdin:

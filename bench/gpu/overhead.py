@@ -11,7 +11,12 @@ arms alternate within a second and a drifting machine moves all of them. Printed
 median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time. Last, for
 the sampling of instructions and for waits, the same over the recording without them.
 
-usage: overhead.py [--pairs N] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...] [--arms ARM,...]
+Two processes of one arm can differ by more than what is measured. With --processes each arm is as many processes, one
+after the other; for each the median of its blocks stands, and the table is of these. With --free the launching thread is not
+kept on one core, as users do not keep theirs.
+
+usage: overhead.py [--pairs N] [--processes N] [--free] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...]
+                   [--arms ARM,...]
 """
 import argparse
 import math
@@ -31,7 +36,10 @@ WORKLOADS = {
     "gemm": ("torch", 100),
     "naive": ("torch", 200),
     "tiny": ("tiny", 100000),
+    "decode": ("decode", 24),
+    "jax": ("jax", 2000),
 }
+DEFAULT = ["eager", "fused", "graph", "gemm", "naive", "tiny"]
 
 
 class Worker:
@@ -73,7 +81,7 @@ def commands_of_arms(command, options, folder, worker):
 
     arms = {"plain": (command, {})}
     for kinds in ("activity", "activity,callbacks") if options.floor else ():
-        arms[kinds] = (command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor), "XPUPROF_FLOOR": kinds})
+        arms[kinds.replace(",", "+")] = (command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor), "XPUPROF_FLOOR": kinds})
     arms["gpu-only"] = (record("gpu-only", "--gpu-only"), {})
     for source in ("bpf", "inprocess"):
         arms[source] = (record(source, "--stack-source=" + source), {})
@@ -86,7 +94,7 @@ def start_arms(command, options, folder, worker):
     chosen = options.arms and ["plain", *options.arms.split(",")]
     arms = {name: Worker(*how) for name, how in commands_of_arms(command, options, folder, worker).items()
             if not chosen or name in chosen}
-    for arm in arms.values():
+    for arm in random.sample(list(arms.values()), len(arms)):
         arm.wait_ready()
     return arms
 
@@ -103,21 +111,41 @@ def measure(arms, workload, count, pairs):
     return times
 
 
-def report(workload, name, values, base, count):
+def report(workload, name, values, base, count, unit):
     ratios = [a / b for a, b in zip(values, base)]
     extra = [(a - b) / count * 1e6 for a, b in zip(values, base)]
     low, high = interval(ratios)
     print(f"{workload:6} {name:18} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
           f"{statistics.median(values) / count * 1e6:10.2f} us each  "
-          f"{statistics.median(extra):+8.2f} us  {len(values)} pairs", flush=True)
+          f"{statistics.median(extra):+8.2f} us  [{interval(extra)[0]:+.2f}, {interval(extra)[1]:+.2f}]  "
+          f"{len(values)} {unit}", flush=True)
 
 
-def report_all(workload, times, count):
+def report_all(workload, times, count, unit="pairs"):
     for name, values in times.items():
-        report(workload, name, values, times["plain"], count)
-    for name in ("stalls", "off-cpu"):
-        if name in times and "inprocess" in times:
-            report(workload, name + "/inprocess", times[name], times["inprocess"], count)
+        report(workload, name, values, times["plain"], count, unit)
+    for name, base in (("stalls", "inprocess"), ("off-cpu", "inprocess"), ("inprocess", "activity")):
+        if name in times and base in times:
+            report(workload, f"{name}/{base}", times[name], times[base], count, unit)
+
+
+def measure_processes(command, options, folder, worker, chosen):
+    """For each workload and arm, a median for each process."""
+    medians = {workload: {} for workload in chosen}
+    for _ in range(options.processes):
+        arms = start_arms(command, options, folder, worker)
+        for workload in chosen:
+            for name, values in measure(arms, workload, WORKLOADS[workload][1], options.pairs).items():
+                medians[workload].setdefault(name, []).append(statistics.median(values))
+        close_arms(arms)
+    for workload in chosen:
+        report_all(workload, medians[workload], WORKLOADS[workload][1], "processes")
+
+
+def close_arms(arms):
+    for name, arm in arms.items():
+        if arm.close():
+            sys.exit(f"overhead.py: {name} ended with an error")
 
 
 def main():
@@ -126,22 +154,27 @@ def main():
     parser.add_argument("--xpuprof", default=os.path.join(HERE, "../../build/xpuprof"))
     parser.add_argument("--floor")
     parser.add_argument("--tiny", default=os.path.join(HERE, "../../build/bench/tiny_worker"))
-    parser.add_argument("--only", default=",".join(WORKLOADS))
+    parser.add_argument("--only", default=",".join(DEFAULT), help="of " + ", ".join(WORKLOADS))
+    parser.add_argument("--processes", type=int, default=0)
+    parser.add_argument("--free", action="store_true")
     parser.add_argument("--arms", help="only these, beside the plain program")
     options = parser.parse_args()
-    commands = {"torch": [sys.executable, os.path.join(HERE, "torch_worker.py")], "tiny": [options.tiny]}
+    commands = {worker: [sys.executable, os.path.join(HERE, worker + "_worker.py"), *["--free"][:options.free]]
+                for worker in ("torch", "decode", "jax")}
+    commands["tiny"] = [options.tiny]
     chosen = options.only.split(",")
     print("load   arm                 ratio  95 % interval   time              over plain")
     with tempfile.TemporaryDirectory() as folder:
         for worker in dict.fromkeys(WORKLOADS[name][0] for name in chosen):
+            workloads = [name for name in chosen if WORKLOADS[name][0] == worker]
+            if options.processes:
+                measure_processes(commands[worker], options, folder, worker, workloads)
+                continue
             arms = start_arms(commands[worker], options, folder, worker)
-            for workload in chosen:
-                if WORKLOADS[workload][0] == worker:
-                    count = WORKLOADS[workload][1]
-                    report_all(workload, measure(arms, workload, count, options.pairs), count)
-            for name, arm in arms.items():
-                if arm.close():
-                    sys.exit(f"overhead.py: {name} ended with an error")
+            for workload in workloads:
+                count = WORKLOADS[workload][1]
+                report_all(workload, measure(arms, workload, count, options.pairs), count)
+            close_arms(arms)
 
 
 main()

@@ -110,7 +110,8 @@ def main():
             step()
     torch.cuda.synchronize()
     # The launching thread stays on one core, the same for every arm; the other threads are free.
-    os.sched_setaffinity(0, {os.cpu_count() // 2})
+    if "--free" not in sys.argv[1:]:
+        os.sched_setaffinity(0, {os.cpu_count() // 2})
     print("ready", flush=True)
     for line in sys.stdin:
         name, count = line.split()

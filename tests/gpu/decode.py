@@ -21,7 +21,7 @@ REASONS = ("python_incomplete", "python_unplaced")
 
 def record(path):
     """The report of one recording, and how many samples run Python code without a frame of it, as far as symbols show that."""
-    done = subprocess.run([XPUPROF, "record", "-q", "-F", "999", "-o", path, "--", PYTHON, WORKER], input="decode 48\n" * 2,
+    done = subprocess.run([XPUPROF, "record", "-q", "-F", "999", "-o", path, "--", PYTHON, WORKER, "--free"], input="decode 48\n" * 2,
                           capture_output=True, text=True)
     if done.returncode:
         return None, done.stderr
