@@ -435,6 +435,7 @@ void capture_close(struct capture *c)
 	perf_maps_close(c->perf_maps);
 	perf_samples_close(c->perf);
 	perf_python_free(c->perf_python);
+	perf_times_release(&c->perf_times);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	vec_release(&c->seen);

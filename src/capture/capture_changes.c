@@ -80,12 +80,15 @@ static int apply_exec(struct capture *c, const struct change *change)
 {
 	int error = add_account(c, change); /* of the program so far */
 
+	if (c->perf)
+		error = error ?: capture_begin_perf_exec(c, change);
 	error = error ?: processes_exec(c->processes, change->pid, clock_now_ns());
 	if (c->ignored == change->pid)
 		c->ignored = 0;
-	return error
-		       ?: tasks_exec(c->tasks, change->pid, change->time_ns, change->comm,
-				  change->text);
+	error = error
+			?: tasks_exec(c->tasks, change->pid, change->time_ns, change->comm,
+				   change->text);
+	return error || !c->perf ? error : capture_end_perf_exec(c, change);
 }
 
 static int apply_fork(struct capture *c, const struct change *change)
@@ -104,10 +107,10 @@ static int apply_fork(struct capture *c, const struct change *change)
 static int apply_thread_end(struct capture *c, const struct change *change)
 {
 	struct process *process = processes_find(c->processes, change->pid);
-	int error = 0;
+	int error = c->perf ? capture_end_perf_thread(c, change) : 0;
 
-	if (!process || (process->threads && --process->threads))
-		return 0;
+	if (error || !process || (process->threads && --process->threads))
+		return error;
 	if (process->image_known && !process->space->mappings.count)
 		error = profile_count_loss(c->w, LOSS_SAMPLES_RIGHTS, 1);
 	return error ?: apply_exit(c, change->pid, change->time_ns);
@@ -157,6 +160,8 @@ static int apply(struct capture *c, const struct change *change)
 		return apply_exec(c, change);
 	case TASK_RENAME:
 		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
+	case CHANGE_THREAD_RAN:
+		return capture_add_perf_time(c, change);
 	case CHANGE_THREAD_END:
 		return apply_thread_end(c, change);
 	case TASK_EXIT:
@@ -270,6 +275,7 @@ static int gather_perf(struct capture *c)
 	uint64_t lost = 0;
 	int error = perf_samples_gather(c->perf, &c->changes, &lost);
 
+	c->perf_lost += lost;
 	if (!error && lost)
 		error = doubt_all(c);
 	return error ?: profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, lost);

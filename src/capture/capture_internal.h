@@ -15,6 +15,7 @@
 #include "capture/pending.h"
 #include "capture/perf_python.h"
 #include "capture/perf_samples.h"
+#include "capture/perf_times.h"
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/programs.h"
@@ -54,7 +55,12 @@ struct capture {
 	 * reports them */
 	struct programs *programs;
 	struct perf_maps *perf_maps;
-	struct perf_samples *perf;	   /* instead of programs; NULL: not wanted, or refused */
+	struct perf_samples *perf;    /* instead of programs; NULL: not wanted, or refused */
+	struct perf_times perf_times; /* how long threads ran, if they are of a command */
+	uint32_t perf_first;	      /* its pid; 0: it was attached to */
+	uint32_t perf_first_thread;   /* of the profile */
+	uint64_t perf_lost;
+	bool perf_times_written;
 	struct perf_python *perf_python;   /* Python's frames of these */
 	char *refusal;			   /* why there are no programs */
 	char *perf_refusal;		   /* and why none of these samples */
@@ -102,6 +108,13 @@ static inline bool capture_is_reported(const struct capture *c)
 /* Opens samples by perf events. -errno with error_text: they are refused. */
 int capture_open_perf(struct capture *c, unsigned int hz);
 int capture_track_perf(struct capture *c, struct process *process, bool runs);
+/* How long a thread ran; it is over. */
+int capture_add_perf_time(struct capture *c, const struct change *change);
+/* It has ended; how long it ran follows. */
+int capture_end_perf_thread(struct capture *c, const struct change *change);
+/* A process is about to run another program, and does so. */
+int capture_begin_perf_exec(struct capture *c, const struct change *change);
+int capture_end_perf_exec(struct capture *c, const struct change *change);
 /* Drains them, and the changes up to this time. */
 int capture_drain_perf(struct capture *c, uint64_t snapshot_ns);
 

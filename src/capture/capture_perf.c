@@ -3,17 +3,21 @@
 #include "capture/capture_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/io.h"
+#include "capture/running.h"
 
 int capture_open_perf(struct capture *c, unsigned int hz)
 {
 	int error = perf_samples_open(&c->perf, hz);
 
 	if (!error) {
+		c->perf_times.period_ns = perf_samples_period_ns(c->perf);
 		c->perf_python = perf_python_new();
 		return c->perf_python ? 0 : error_memory("CPU samples");
 	}
@@ -25,8 +29,113 @@ int capture_open_perf(struct capture *c, unsigned int hz)
 
 int capture_track_perf(struct capture *c, struct process *process, bool runs)
 {
+	if (!runs)
+		c->perf_first = process->pid;
 	return perf_samples_track(c->perf, (pid_t)process->pid, runs, &process->threads);
 }
+
+/* --- how long threads ran --------------------------------------------------------------------- */
+
+int capture_add_perf_time(struct capture *c, const struct change *change)
+{
+	uint32_t thread;
+	int error =
+		tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns, NULL, &thread);
+
+	c->perf_times.reported_ns += change->run_ns;
+	if (error == -ENOENT)
+		return profile_count_loss(c->w, LOSS_ACCOUNTS, 1);
+	map_remove(&c->perf_times.unreported, thread, NULL);
+	return error
+		       ?: perf_times_add_run(&c->perf_times, thread, change->tid, change->run_ns,
+				  change->time_ns);
+}
+
+int capture_end_perf_thread(struct capture *c, const struct change *change)
+{
+	uint32_t thread;
+	int error =
+		tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns, NULL, &thread);
+
+	if (error == -ENOENT)
+		return 0;
+	return error ?: perf_times_end(&c->perf_times, thread, change->time_ns);
+}
+
+int capture_begin_perf_exec(struct capture *c, const struct change *change)
+{
+	uint32_t thread;
+	int error = tasks_thread(c->tasks, change->pid, change->pid, NULL, &thread);
+
+	return error ?: perf_times_add_exec(&c->perf_times, thread, change->pid, change->time_ns);
+}
+
+int capture_end_perf_exec(struct capture *c, const struct change *change)
+{
+	if (change->pid != c->perf_first)
+		return 0;
+	return tasks_thread(
+		c->tasks, change->pid, change->pid, change->comm, &c->perf_first_thread);
+}
+
+struct living {
+	struct capture *c;
+	uint32_t pid;
+	int error;
+};
+
+/* The scheduler's account of a thread, which is all in the recording if it began in it. */
+static int add_living_thread(void *context, uint32_t tid)
+{
+	struct living *l = context;
+	struct buf text = BUF_INIT;
+	uint64_t run_ns = 0;
+	uint32_t thread;
+	char path[64];
+	int error = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", l->pid, tid);
+	if (!io_read_file(path, 256, &text))
+		run_ns = strtoull(buf_text(&text), NULL, 10);
+	buf_release(&text);
+	if (!run_ns)
+		return 0;
+	l->c->perf_times.reported_ns += run_ns;
+	error = tasks_thread(l->c->tasks, l->pid, tid, NULL, &thread);
+	return error ?: perf_times_add_run(&l->c->perf_times, thread, tid, run_ns, clock_now_ns());
+}
+
+/* One that has ended meanwhile is no error. */
+static void add_living(void *context, struct process *process)
+{
+	struct living *l = context;
+	int error;
+
+	l->pid = process->pid;
+	error = l->error ? 0 : running_each_thread(process->pid, add_living_thread, l);
+	if (error && error != -ENOENT)
+		l->error = error;
+}
+
+/* What is not reported of any thread is of the one that had the events which were opened. */
+static int write_times(struct capture *c)
+{
+	struct living l = {.c = c};
+	uint64_t all_ns = perf_samples_run_ns(c->perf);
+	int error;
+
+	c->perf_times_written = true;
+	if (!c->perf_first_thread)
+		return 0;
+	processes_each(c->processes, add_living, &l);
+	error = l.error;
+	if (!error && all_ns > c->perf_times.reported_ns)
+		error = perf_times_add_rest(
+			&c->perf_times, c->perf_first_thread, all_ns - c->perf_times.reported_ns);
+	return error ?: perf_times_write(&c->perf_times, c->w, c->perf_lost);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
 
 /* What is walked is the copy, and later, if its table is not ready. A 32-bit program has none. */
 static struct raw_stack raw_of(const struct perf_sample *s)
@@ -69,6 +178,7 @@ static int add_sample(struct capture *c, const struct perf_sample *s)
 	int error = capture_apply_until(c, s->time_ns);
 
 	error = error ?: tasks_thread(c->tasks, s->pid, s->tid, NULL, &sample.thread);
+	error = error ?: perf_times_add_sample(&c->perf_times, sample.thread);
 	error = error ?: add_python(c, s, &raw);
 	return error ?: capture_add_sample(c, s->pid, &raw, &sample);
 }
@@ -82,5 +192,6 @@ int capture_drain_perf(struct capture *c, uint64_t snapshot_ns)
 	error = capture_gather_changes(c);
 	while (!error && perf_samples_next(c->perf, &s))
 		error = add_sample(c, &s);
-	return error ?: capture_apply_until(c, snapshot_ns);
+	error = error ?: capture_apply_until(c, snapshot_ns);
+	return error || !c->stopped || c->perf_times_written ? error : write_times(c);
 }

@@ -19,6 +19,7 @@ enum change_kind {
 	/* thread `tid` has ended, or may not be watched any more; where nothing reports the ends of
 	 * processes */
 	CHANGE_THREAD_END,
+	CHANGE_THREAD_RAN, /* run_ns on one CPU; it has ended */
 };
 
 struct change {
@@ -28,7 +29,7 @@ struct change {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t parent;
-	uint64_t run_ns; /* TASK_EXEC, TASK_ACCOUNT */
+	uint64_t run_ns; /* TASK_EXEC, TASK_ACCOUNT, CHANGE_THREAD_RAN */
 	/* TASK_ACCOUNT, as in struct bpf_account_event */
 	uint64_t process, process_ended_ns, ended_ns;
 	bool last;

@@ -88,20 +88,27 @@ struct record_sample {
 	uint64_t copy_bytes; /* that many follow, then how many of them are good */
 };
 
+struct record_end {
+	uint32_t pid, tid;
+	uint64_t time_ns;
+};
+
 struct record_task {
 	struct perf_event_header header;
 	uint32_t pid, parent, tid, parent_tid;
 	uint64_t time_ns;
 };
 
+struct record_read {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t count;
+	struct record_end end;
+};
+
 struct record_comm {
 	struct perf_event_header header;
 	uint32_t pid, tid;
-};
-
-struct record_end {
-	uint32_t pid, tid;
-	uint64_t time_ns;
 };
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -164,6 +171,22 @@ static int decode_task(const void *record, size_t size, bool end, struct changes
 					    .parent = t.parent});
 }
 
+/* How long a thread ran on the CPU of the event. */
+static int decode_read(const void *record, size_t size, struct changes *changes)
+{
+	struct record_read r;
+
+	if (size < sizeof(r))
+		return 0;
+	memcpy(&r, record, sizeof(r));
+	return !r.count ? 0
+			: changes_add(changes, (struct change){.time_ns = r.end.time_ns,
+						       .kind = CHANGE_THREAD_RAN,
+						       .pid = r.pid,
+						       .tid = r.tid,
+						       .run_ns = r.count});
+}
+
 /* Another name, or another program. */
 static int decode_name(const void *record, size_t size, struct changes *changes)
 {
@@ -198,6 +221,8 @@ int perf_samples_decode_change(
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		return decode_task(record, size, header.type == PERF_RECORD_EXIT, changes);
+	case PERF_RECORD_READ:
+		return decode_read(record, size, changes);
 	case PERF_RECORD_COMM: /* with an exec it is a CHANGE_IMAGE, too */
 		error = perf_maps_decode(record, size, changes, lost);
 		return error ?: decode_name(record, size, changes);
@@ -226,6 +251,7 @@ static struct perf_event_attr sampling(const struct perf_samples *s)
 		.exclude_hv = 1,
 		.disabled = 1,
 		.inherit = 1,
+		.inherit_stat = 1,
 		.mmap = 1,
 		.mmap2 = 1,
 		.build_id = 1,
@@ -269,7 +295,7 @@ static int open_ring(void *context, int cpu)
 	int fd, error;
 
 	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.sample_period = attr.inherit = 0;
+	attr.sample_period = attr.inherit = attr.inherit_stat = 0;
 	attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
 	fd = open_event(&attr, 0, cpu);
 	error = fd < 0 ? fd : perf_ring_open(&r.ring, fd, s->ring_bytes);
@@ -490,6 +516,16 @@ int perf_samples_stop(struct perf_samples *s)
 		if (ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
 			return error_errno(-errno, "cannot end the samples");
 	return 0;
+}
+
+uint64_t perf_samples_run_ns(const struct perf_samples *s)
+{
+	uint64_t sum_ns = 0, run_ns;
+
+	vec_foreach (fd, &s->events)
+		if (read(*fd, &run_ns, sizeof(run_ns)) == sizeof(run_ns))
+			sum_ns += run_ns;
+	return sum_ns;
 }
 
 /* --- draining --------------------------------------------------------------------------------- */

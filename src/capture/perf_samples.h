@@ -41,6 +41,9 @@ int perf_samples_stop(struct perf_samples *s);
 /* The CPU time that a sample stands for. */
 uint64_t perf_samples_period_ns(const struct perf_samples *s);
 
+/* How long all that is followed has run. */
+uint64_t perf_samples_run_ns(const struct perf_samples *s);
+
 /* Notes how far samples go for now. */
 void perf_samples_snapshot(struct perf_samples *s);
 /* Adds what else has come to `changes`, and to *lost how many records the kernel dropped: 0 or

@@ -434,9 +434,9 @@ static int look_up_name(struct tasks *t, uint32_t process, uint32_t tid, uint32_
 		if (error || *ret_name)
 			return error;
 	}
-	/* The name of the main thread is that of the process. */
-	if (tid == image->process.pid)
-		*ret_name = image->process.comm;
+	/* The name of the main thread is that of the process, and others begin with that of the
+	 * thread which makes them. */
+	*ret_name = image->process.comm;
 	return 0;
 }
 

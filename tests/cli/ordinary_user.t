@@ -89,6 +89,63 @@ int main(int argc, char **argv)
 }
 """
 
+# Works for itself and lets the kernel work, in a thread and in a child, too, and in 100 threads of 2 ms; prints what it used.
+TIMES = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static char bytes[1 << 16];
+volatile unsigned long sink;
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void spin(double seconds)
+{
+	for (double end = now() + seconds; now() < end;)
+		for (int i = 0; i < 50000; i++)
+			sink += i;
+}
+static void ask(double seconds)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	for (double end = now() + seconds; now() < end;)
+		for (int i = 0; i < 20; i++)
+			sink += read(fd, bytes, sizeof(bytes));
+}
+static void *both(void *unused) { spin(0.3); ask(0.3); return NULL; }
+static void *little(void *unused) { spin(0.002); return NULL; }
+static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec * 1e-6; }
+int main(void)
+{
+	struct rusage r[2];
+	pthread_t t;
+	both(NULL);
+	pthread_create(&t, NULL, both, NULL);
+	pthread_join(t, NULL);
+	if (!fork()) {
+		both(NULL);
+		_exit(0);
+	}
+	wait(NULL);
+	for (int i = 0; i < 100; i++) {
+		pthread_create(&t, NULL, little, NULL);
+		pthread_join(t, NULL);
+	}
+	getrusage(RUSAGE_SELF, &r[0]);
+	getrusage(RUSAGE_CHILDREN, &r[1]);
+	printf("%f %f %f\\n", seconds(r[0].ru_utime) + seconds(r[0].ru_stime), seconds(r[1].ru_utime) + seconds(r[1].ru_stime),
+	       seconds(r[0].ru_stime) + seconds(r[1].ru_stime));
+	return 0;
+}
+"""
+
 # Equal times in a loop, in the interpreter's own work, in calls of Python from Python, and in a second thread through C.
 PYTHON = """
 import threading, time
@@ -150,6 +207,7 @@ class Recording:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
         tap.result(not done.returncode, f"{command[0]}: it is recorded", done.stderr)
         self.err = done.stderr
+        self.out = done.stdout
         self.text = tap.run(tap.PROGRAM, "report", "p.xpu")
         self.report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "p.xpu"))
         self.losses = {key: n for key, n in self.report["losses"].items() if n}
@@ -179,6 +237,21 @@ def check_shares():
     processes = [p["cpu_ns"] for p in r.report["processes"]]
     tap.result(len(processes) == 2 and abs(min(processes) / 1.2e9 - 1) < 0.15, "and so has a child", processes)
     tap.result("; the kernel's work was not sampled" in r.text, "reports say of what samples are", r.text)
+
+
+def check_times():
+    build("times", TIMES)
+    r = Recording(["./times"])
+    own, child, system = map(float, r.out.split())
+    have = sorted(p["cpu_ns"] / 1e9 for p in r.report["processes"])
+    notes = [r.out, have, r.losses]
+    # Their start is in the one and not the other.
+    tap.result(len(have) == 2 and abs(have[0] / child - 1) < 0.02 and abs(have[1] / own - 1) < 0.02,
+               "processes have the CPU time that the kernel says, short threads included", *notes)
+    kernel = sum(n for stack, n in r.folded if "[kernel, not sampled]" in stack) / 1e6
+    tap.result(abs(kernel - system) < 0.2 * system, "time in the kernel has a row of its own", kernel, *notes)
+    without = sum(n for stack, n in r.folded if "[no sample]" in stack) / 1e6
+    tap.result(0.1 < without < 0.4, "and so has that of threads without a sample", without, *notes)
 
 
 def check_depth():
@@ -240,6 +313,7 @@ def check():
         with open(PARANOID, "w", encoding="utf-8") as f:
             f.write("2")
         check_shares()
+        check_times()
         check_depth()
         check_python()
         check_refusals()

@@ -140,6 +140,26 @@ static void processes_and_threads_begin_and_end(void)
 	CHECK(c.kind == CHANGE_THREAD_END && c.pid == 4 && c.tid == 6);
 }
 
+static struct change ran(uint64_t count)
+{
+	struct buf b = BUF_INIT;
+
+	begin(&b, PERF_RECORD_READ, 0);
+	add(&b, 4 | 6ull << 32);
+	add(&b, count);
+	add(&b, 4 | 6ull << 32);
+	add(&b, 3000);
+	return decode_change(&b);
+}
+
+static void how_long_a_thread_ran_is_reported_for_each_cpu_that_it_had(void)
+{
+	struct change c = ran(555);
+
+	CHECK(c.kind == CHANGE_THREAD_RAN && c.tid == 6 && c.run_ns == 555 && c.time_ns == 3000);
+	CHECK(!ran(0).kind);
+}
+
 static struct change name(uint16_t misc)
 {
 	struct buf b = BUF_INIT;
@@ -167,6 +187,7 @@ int main(void)
 	RUN(one_without_a_stack_that_can_be_walked_is_a_sample);
 	RUN(what_makes_no_sense_is_none);
 	RUN(processes_and_threads_begin_and_end);
+	RUN(how_long_a_thread_ran_is_reported_for_each_cpu_that_it_had);
 	RUN(names_and_programs_change);
 	return tap_end();
 }
