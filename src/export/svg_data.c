@@ -9,6 +9,7 @@
  *	            head = name * 4 + 2 (not a child of the node before) + 1 (has time of its own)
  *	            [levels to go up from the node before, less one]
  *	            [time of its own]
+ *	            [samples of that, if it has any and the picture has samples (info)]
  *
  * Numbers are written in base 32, least digit first, with the alphabet A-Z a-z 0-9 - _: the last
  * digit is one of the first 32 characters, the others are from the rest. Names are numbered by how
@@ -65,6 +66,7 @@ static struct tree_time left_out_above(const struct svg *s, uint32_t node)
 		if (svg_width(s, child) < s->least) {
 			sum.cpu += s->totals[child].cpu;
 			sum.gpu += s->totals[child].gpu;
+			sum.samples += s->totals[child].samples;
 		}
 	return sum;
 }
@@ -176,15 +178,18 @@ static char *put_number(char *p, uint64_t value)
 	return p;
 }
 
-static void write_node(struct data *d, uint32_t name, uint32_t levels_up, uint64_t self)
+static void write_node(
+	struct data *d, uint32_t name, uint32_t levels_up, uint64_t self, uint64_t samples)
 {
-	char text[3 * 13], *p;
+	char text[4 * 13], *p;
 
 	p = put_number(text, (uint64_t)name << 2 | (levels_up ? 2 : 0) | (self ? 1 : 0));
 	if (levels_up)
 		p = put_number(p, levels_up - 1);
 	if (self)
 		p = put_number(p, self);
+	if (self && tree_has_samples(d->svg->tree))
+		p = put_number(p, samples);
 	continue_element(d, "nodes", (size_t)(p - text));
 	output_write(d->svg->output, text, (size_t)(p - text));
 }
@@ -195,11 +200,11 @@ static uint32_t write_kept(struct data *d, uint32_t node, uint32_t depth, uint32
 	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
 	struct tree_time left_out = left_out_above(d->svg, node);
 
-	write_node(d, d->number[n->frame], levels_up, n->self);
+	write_node(d, d->number[n->frame], levels_up, n->self, tree_samples(d->svg->tree, node));
 	if (left_out.cpu)
-		write_node(d, d->names, 0, left_out.cpu);
+		write_node(d, d->names, 0, left_out.cpu, left_out.samples);
 	if (left_out.gpu)
-		write_node(d, d->names + 1, left_out.cpu ? 1 : 0, left_out.gpu);
+		write_node(d, d->names + 1, left_out.cpu ? 1 : 0, left_out.gpu, 0);
 	return depth + (left_out.cpu || left_out.gpu);
 }
 
@@ -269,9 +274,11 @@ static int write_info(struct data *d)
 	int error = 0;
 
 	buf_printf(&json,
-		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",\"simulated\":%s,\"inverted\":%s,"
+		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",%s\"simulated\":%s,\"inverted\":%"
+		"s,"
 		"\"dropped\":%llu,\"title\":",
 		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "",
+		tree_has_samples(s->tree) ? "\"sampled\":true," : "",
 		s->view->simulated ? "true" : "false", s->inverted ? "true" : "false",
 		(unsigned long long)s->left_out);
 	json_string(&json, s->title, strlen(s->title));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "export/svg.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
@@ -138,13 +139,27 @@ static void put_share(
 	buf_printf(b, " (%.2f %%)", 100.0 * (double)part / (double)whole);
 }
 
+/* With as many digits as the samples support. */
+static void put_sampled_share(struct buf *b, const struct tree_time *t, uint64_t whole)
+{
+	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	buf_printf(b, ", CPU %s, %s sample%s (%.2f %%)",
+		text_sampled_duration(cell, t->cpu, t->samples), text_count(count, t->samples),
+		t->samples == 1 ? "" : "s", 100.0 * (double)t->cpu / (double)whole);
+}
+
 static void put_title(struct picture *p, uint32_t node, const char *label, size_t size)
 {
 	struct tree_time total = tree_total(p->svg->tree), *t = &p->svg->totals[node];
 
 	buf_puts(&p->text, "<title>");
 	text_xml(&p->text, label, size);
-	put_share(&p->text, p->svg->view->time ? "" : "CPU ", t->cpu, total.cpu, p->svg->unit);
+	if (t->samples && t->cpu)
+		put_sampled_share(&p->text, t, total.cpu);
+	else
+		put_share(&p->text, p->svg->view->time ? "" : "CPU ", t->cpu, total.cpu,
+			p->svg->unit);
 	put_share(&p->text, "GPU ", t->gpu, total.gpu, p->svg->unit);
 	buf_puts(&p->text, "</title>");
 }

@@ -68,6 +68,9 @@ static int build_tree(struct flame *f)
 
 		error = event_nodes_add(&nodes, &sum->key, &node);
 		error = error ?: tree_add_time(tree, node, sum->time_ns);
+		if (!error && sum->key.event == EVENT_SAMPLE)
+			error = tree_add_samples(
+				tree, node, sum->key.reason == SAMPLE_SEEN ? sum->count : 0);
 	}
 	event_nodes_release(&nodes);
 	return error;

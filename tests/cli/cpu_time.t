@@ -4,6 +4,7 @@
 millisecond, trees of processes, a process with a large heap, and a program that runs already."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -135,6 +136,13 @@ def check_threads():
     row = [f for f in r["functions"] if f["name"] == "[no sample]"]
     tap.result(len(row) == 1 and row[0]["self_ns"] == sum(t["cpu_ns"] for t in threads) and not row[0]["samples"],
                "their time is in a row of its own", row)
+    for options in ((), ("--reverse",)):
+        tap.run(tap.PROGRAM, "flame", "--view", "cpu", *options, "-o", "p.svg", "p.xpu")
+        with open("p.svg", encoding="utf-8") as f:
+            titles = re.findall("<title>([^<]*)</title>", f.read())
+        whole = [title for title in titles if title.startswith("all, CPU ") and f", {r['samples']} samples (100.00 %)" in title]
+        none = [title for title in titles if title.startswith("[no sample], CPU ") and "samples" not in title]
+        tap.result(len(whole) == 1 and len(none) == 1, f"a picture says how many samples a time is of {options}", titles[:9])
     tap.result(row and row[0]["self_low_ns"] == row[0]["self_ns"] == row[0]["self_high_ns"], "which is exact", row)
     tap.result(r["cpu_exact"], "and all CPU time is")
 

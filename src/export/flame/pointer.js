@@ -22,11 +22,11 @@ function boxAt(x, y) {
 }
 
 function describe(node) {
-	return labels[nameOf[node]] + wordsOf(node) + " \u2014 " + times(cpu[node], gpu[node], cpu[0], gpu[0]);
+	return labels[nameOf[node]] + wordsOf(node) + " \u2014 " + times(cpu[node], gpu[node], cpu[0], gpu[0], samples[node]);
 }
 
-function timeRow(what, part, whole, base) {
-	const cells = [what, exact(part), share(part, whole), share(part, base)];
+function timeRow(what, part, whole, base, n) {
+	const cells = [what, sampled(part, n), share(part, whole), share(part, base)];
 	return make("tr", {}, ...cells.map(cell => make("td", {}, cell)));
 }
 
@@ -48,22 +48,23 @@ function fillTip(box) {
 	const table = make("table", {}, make("tr", {}, ...["", info.unit === "count" || info.unit === "samples" ? "" : "time", "of all",
 		"of parent"].map(cell => make("th", {}, cell))));
 	if (cpu[i])
-		table.append(timeRow(info.time || (gpu[0] || info.unit !== "count" ? "CPU" : "count"), cpu[i], cpu[0], cpu[p]));
+		table.append(timeRow(info.time || (gpu[0] || info.unit !== "count" ? "CPU" : "count"), cpu[i], cpu[0], cpu[p], samples[i]));
 	if (gpu[i])
 		table.append(timeRow("GPU", gpu[i], gpu[0], gpu[p]));
 	swatch.style.background = fills[kindOf[nameOf[i]]];
 	tip.replaceChildren(make("div", {"class": "name"}, labels[nameOf[i]]),
 		make("div", {"class": "kind"}, swatch, kind.name + wordsOf(i)), table);
-	const own = i + 1 < end[i] ? ownTime(i) : 0;
+	const own = i + 1 < end[i] ? ownPart(i, width) : 0;
 	if (own)
-		table.append(timeRow("self", own, onGpu[i] ? gpu[0] : cpu[0], onGpu[i] ? gpu[p] : cpu[p]));
+		table.append(timeRow("self", own, onGpu[i] ? gpu[0] : cpu[0], onGpu[i] ? gpu[p] : cpu[p],
+			ownPart(i, node => samples[node])));
 }
 
-// Time of a frame that is in none of the frames on it.
-function ownTime(i) {
-	let own = width(i);
+// What a frame has that is in none of the frames on it.
+function ownPart(i, of) {
+	let own = of(i);
 	for (let child = i + 1; child < end[i]; child = end[child])
-		own -= width(child);
+		own -= of(child);
 	return own;
 }
 

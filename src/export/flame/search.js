@@ -37,7 +37,7 @@ function search() {
 }
 
 function countMatches() {
-	let c = 0, g = 0, frames = 0;
+	let c = 0, g = 0, n = 0, frames = 0;
 	for (let i = 1, covered = 0; i < count; i++) {
 		if (!matches[nameOf[i]])
 			continue;
@@ -45,11 +45,12 @@ function countMatches() {
 		if (i >= covered) {
 			c += cpu[i];
 			g += gpu[i];
+			n += samples[i];
 			covered = end[i];
 		}
 	}
 	found.textContent = frames ? grouped(frames) + (frames === 1 ? " frame" : " frames") + ": " +
-		times(c, g, cpu[0], gpu[0]) : "no match";
+		times(c, g, cpu[0], gpu[0], n) : "no match";
 }
 
 function nextMatch(step) {

@@ -43,6 +43,7 @@ function text(name) {
 const nameOf = new Uint32Array(count), parent = new Uint32Array(count), end = new Uint32Array(count);
 const depth = new Uint16Array(count);
 const start = new Float64Array(count), cpu = new Float64Array(count), gpu = new Float64Array(count);
+const samples = new Float64Array(count); // of the CPU time
 const isGpu = info.kinds.map(kind => kind.gpu);
 const onGpu = new Uint8Array(count); // by node: its time is GPU time
 const kindOf = new Uint8Array(lines.length);
@@ -53,7 +54,7 @@ for (let i = 0; i < lines.length; i++) {
 	labels[i] = lines[i].slice(1);
 }
 
-// Each node: name * 4 + 2 (levels to go up follow) + 1 (time of its own follows). Numbers have 5 bits a
+// Each node: name * 4 + 2 (levels to go up follow) + 1 (time of its own follows, and its samples if info.sampled). Numbers have 5 bits a
 // character, the least first; all but the last character come from the upper half of the alphabet.
 function decode() {
 	const digit = new Uint8Array(128);
@@ -81,6 +82,7 @@ function decode() {
 			const head = number();
 			let up = head & 2 ? number() + 1 : 0;
 			const self = head & 1 ? number() : 0;
+			samples[node] = self && info.sampled ? number() : 0;
 			while (up--) {
 				end[at_node] = node;
 				at_node = parent[at_node];
@@ -103,6 +105,7 @@ function decode() {
 	for (let i = node - 1; i > 0; i--) {
 		cpu[parent[i]] += cpu[i];
 		gpu[parent[i]] += gpu[i];
+		samples[parent[i]] += samples[i];
 	}
 	const next = new Float64Array(count);
 	for (let i = 1; i < node; i++) {
@@ -152,10 +155,16 @@ function share(part, whole) {
 	return percent >= 99.995 ? "> 99.99 %" : percent >= 0.01 ? percent.toFixed(2) + " %" : "< 0.01 %";
 }
 
-function times(c, g, whole_cpu, whole_gpu) {
+// With as many digits as so many samples support, as reports have them. Without samples it is exact.
+function sampled(value, n) {
+	const digits = n < 10 ? 1 : n < 1000 ? 2 : 3;
+	return n ? exact(Number(value.toPrecision(digits))) + ", " + grouped(n) + (n === 1 ? " sample" : " samples") : exact(value);
+}
+
+function times(c, g, whole_cpu, whole_gpu, n) {
 	const parts = [];
 	if (c || !g)
-		parts.push((info.time ? "" : gpu[0] || info.unit !== "count" ? "CPU " : "") + exact(c) + " (" +
+		parts.push((info.time ? "" : gpu[0] || info.unit !== "count" ? "CPU " : "") + sampled(c, n) + " (" +
 			share(c, whole_cpu) + ")");
 	if (g)
 		parts.push("GPU " + exact(g) + " (" + share(g, whole_gpu) + ")");

@@ -32,7 +32,8 @@ struct tree {
 	size_t index_mask;
 	size_t index_count;
 	struct tree_time total;
-	bool joined; /* one time */
+	bool joined;		      /* one time */
+	struct vec(uint64_t) samples; /* by node, as far as there are any */
 };
 
 static const struct {
@@ -90,6 +91,7 @@ void tree_free(struct tree *t)
 	if (!t)
 		return;
 	vec_release(&t->nodes);
+	vec_release(&t->samples);
 	vec_release(&t->frames);
 	vec_release(&t->frame_chain);
 	vec_release(&t->frame_of_text);
@@ -288,6 +290,25 @@ int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
 	return 0;
 }
 
+int tree_add_samples(struct tree *t, uint32_t node, uint64_t samples)
+{
+	while (t->samples.count <= node)
+		if (vec_push(&t->samples, 0))
+			return error_memory(SUBJECT);
+	t->samples.items[node] += samples;
+	return 0;
+}
+
+bool tree_has_samples(const struct tree *t)
+{
+	return t->samples.count;
+}
+
+uint64_t tree_samples(const struct tree *t, uint32_t node)
+{
+	return node < t->samples.count ? t->samples.items[node] : 0;
+}
+
 static int compare_frames(const void *a, const void *b)
 {
 	const struct tree_frame *x = *(const struct tree_frame *const *)a;
@@ -383,15 +404,16 @@ int tree_sort(struct tree *t)
 static int add_reversed(struct tree *reversed, const struct tree *t, uint32_t node)
 {
 	uint32_t at = TREE_ROOT_NODE;
-	uint64_t self = t->nodes.items[node].self;
+	uint64_t self = t->nodes.items[node].self, samples = tree_samples(t, node);
+	int error;
 
 	for (; node != TREE_ROOT_NODE; node = t->nodes.items[node].parent) {
-		int error = tree_add_child(reversed, at, t->nodes.items[node].frame, &at);
-
+		error = tree_add_child(reversed, at, t->nodes.items[node].frame, &at);
 		if (error)
 			return error;
 	}
-	return tree_add_time(reversed, at, self);
+	error = tree_add_time(reversed, at, self);
+	return error || !tree_has_samples(t) ? error : tree_add_samples(reversed, at, samples);
 }
 
 /* The root's frame is there already, as the first of both. */
@@ -425,6 +447,10 @@ static void dissolve(struct tree *t, uint32_t id)
 		nodes[last].next_sibling = node->next_sibling;
 	*place = last ? node->first_child : node->next_sibling;
 	parent->self += node->self;
+	if (id < t->samples.count) {
+		t->samples.items[(uint32_t)(parent - nodes)] += t->samples.items[id];
+		t->samples.items[id] = 0;
+	}
 	node->self = node->first_child = node->next_sibling = 0;
 }
 
@@ -467,7 +493,9 @@ int tree_totals(const struct tree *t, struct tree_time **ret)
 			totals[i].gpu += n->self;
 		else
 			totals[i].cpu += n->self;
+		totals[i].samples += tree_samples(t, (uint32_t)i);
 		if (i) {
+			totals[n->parent].samples += totals[i].samples;
 			totals[n->parent].cpu += totals[i].cpu;
 			totals[n->parent].gpu += totals[i].gpu;
 		}

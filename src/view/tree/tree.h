@@ -65,6 +65,7 @@ struct tree_node {
 struct tree_time {
 	uint64_t cpu;
 	uint64_t gpu;
+	uint64_t samples; /* that the CPU time is known from, where the tree has these */
 };
 
 struct tree;
@@ -93,6 +94,13 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
 /* Adds time to a node; -EOVERFLOW when the tree's total would not fit 64 bits. */
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
+
+/* Says how many samples the time of a node is known from, beside tree_add_time. A tree where that
+ * was said once has them for all its nodes. */
+int tree_add_samples(struct tree *t, uint32_t node, uint64_t samples);
+bool tree_has_samples(const struct tree *t);
+/* Of its own. */
+uint64_t tree_samples(const struct tree *t, uint32_t node);
 
 /* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
