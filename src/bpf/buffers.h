@@ -102,6 +102,11 @@ __noinline int thread_native_turn(struct stack_buffer *b)
 	return b ? take_native_turn(b) : TURN_END;
 }
 
+__noinline int thread_guess_turn(struct stack_buffer *b)
+{
+	return b ? take_guess_turn(b) : TURN_END;
+}
+
 __noinline int thread_python_turn(struct stack_buffer *b, struct python_buffer *p)
 {
 	return b && p ? take_python_turn(b, p) : TURN_END;
@@ -117,6 +122,13 @@ __noinline int cpu_native_turn(uint32_t buffer)
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
 	return b ? take_native_turn(b) : TURN_END;
+}
+
+__noinline int cpu_guess_turn(uint32_t buffer)
+{
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b ? take_guess_turn(b) : TURN_END;
 }
 
 __noinline int cpu_python_turn(uint32_t buffer)
@@ -154,12 +166,12 @@ __noinline int wait_part(void)
 }
 
 /* 0: the walk is done. */
-#define TAKE_TURNS(b, native, python, part)                                                        \
+#define TAKE_TURNS(b, native, guess, python, part)                                                 \
 	({                                                                                         \
 		int go_on_ = (b) != NULL;                                                          \
                                                                                                    \
 		for (int i_ = 0; i_ < TURNS && go_on_; i_++) {                                     \
-			go_on_ = (b)->python_turn ? (python) : (native);                           \
+			go_on_ = (b)->guessing ? (guess) : (b)->python_turn ? (python) : (native); \
 			if (go_on_ == TURN_PART)                                                   \
 				go_on_ = (part);                                                   \
 		}                                                                                  \
@@ -168,7 +180,8 @@ __noinline int wait_part(void)
 
 __noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
 {
-	return TAKE_TURNS(b, thread_native_turn(b), thread_python_turn(b, p), thread_part(b, p));
+	return TAKE_TURNS(b, thread_native_turn(b), thread_guess_turn(b), thread_python_turn(b, p),
+		thread_part(b, p));
 }
 
 #define TAKE_CPU_TURNS(buffer, part)                                                               \
@@ -176,7 +189,8 @@ __noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
 		uint32_t buffer_ = (buffer);                                                       \
 		struct stack_buffer *b_ = bpf_map_lookup_elem(&cpu_buffers, &buffer_);             \
                                                                                                    \
-		TAKE_TURNS(b_, cpu_native_turn(buffer), cpu_python_turn(buffer), part);            \
+		TAKE_TURNS(b_, cpu_native_turn(buffer), cpu_guess_turn(buffer),                    \
+			cpu_python_turn(buffer), part);                                            \
 	})
 
 __noinline int sample_turns(void)

@@ -85,7 +85,8 @@ struct stack_buffer {
 	uint8_t python_open; /* Python's chain has not been followed to its end */
 	uint8_t native_ended;
 	uint8_t raw_sent; /* raw material was */
-	uint8_t reserved[4];
+	uint8_t guessing; /* GUESS_*; 0: nothing is */
+	uint8_t reserved[3];
 	uint64_t raw_end; /* of the stack, as far as it is sent */
 	struct record record;
 	struct walker walker; /* behind the record */
@@ -278,6 +279,9 @@ static __always_inline void take_entries(struct stack_buffer *b, const struct py
 			b->walker.walk.loops, p->interpreter.loops, sizeof(p->interpreter.loops));
 }
 
+/* The caller of the latest frame is looked for. */
+enum { GUESS_BEGINS = 1, GUESS_GOES_ON };
+
 enum turn {
 	TURN_END,   /* the walk is done */
 	TURN_AGAIN, /* it goes on */
@@ -296,6 +300,14 @@ static __always_inline enum turn take_python_turn(struct stack_buffer *b, struct
 	return b->native_ended ? TURN_END : TURN_AGAIN;
 }
 
+static __always_inline enum turn end_native(struct stack_buffer *b)
+{
+	b->guessing = 0;
+	b->native_ended = 1;
+	b->python_turn = b->python_open;
+	return b->python_open ? TURN_PART : TURN_END;
+}
+
 static __always_inline enum turn take_native_turn(struct stack_buffer *b)
 {
 	b->python_turn = lacks_entry(b);
@@ -306,10 +318,33 @@ static __always_inline enum turn take_native_turn(struct stack_buffer *b)
 			return TURN_PART;
 		if (native_steps(b))
 			return TURN_AGAIN;
+		b->guessing = walk_may_guess(&b->walker.walk) ? GUESS_BEGINS : 0;
+		if (b->guessing)
+			return TURN_AGAIN;
 	}
-	b->native_ended = 1;
-	b->python_turn = b->python_open;
-	return b->python_open ? TURN_PART : TURN_END;
+	return end_native(b);
+}
+
+/* Looks for the caller of the latest frame, which nothing else shows: a turn of its own, as there
+ * is little room on the stack of BPF. */
+static __always_inline enum turn take_guess_turn(struct stack_buffer *b)
+{
+	struct walker *k = &b->walker;
+	bool drop = false;
+
+	if (b->guessing == GUESS_BEGINS) {
+		if (!walk_begin_guess(&k->walk, &drop))
+			return end_native(b);
+		if (drop && k->depth)
+			k->depth--;
+		b->guessing = GUESS_GOES_ON;
+		return TURN_AGAIN;
+	}
+	if (walk_guess(&k->walk))
+		b->guessing = 0;
+	else if (!k->walk.guess_left)
+		return end_native(b);
+	return TURN_AGAIN;
 }
 
 /* To be called with the walker's registers set. p: NULL when there are no Python frames. */
@@ -325,7 +360,7 @@ static __always_inline void walk_begin(struct stack_buffer *b, const struct pyth
 	start->exact = w->exact;
 	b->entry_count = b->sent = 0;
 	b->part = 0;
-	b->part_lost = b->native_ended = b->raw_sent = 0;
+	b->part_lost = b->native_ended = b->raw_sent = b->guessing = 0;
 	b->has_python = b->python_turn = b->python_open = p != NULL;
 	b->walker.walk.entry = 0;
 	__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));

@@ -28,6 +28,7 @@
 
 #define WALK_INLINE static __always_inline
 #define WALK_HOME_REGISTERS
+#define WALK_HOME_CODE
 #include "walk/walk.h"
 
 #define WINDOW_BYTES 4096
@@ -139,6 +140,11 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
 		return false;
 	*ret = walker_of(w)->start.registers[i];
 	return true;
+}
+
+static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret)
+{
+	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
 }
 
 static __always_inline void close_window(struct walker *k)
@@ -381,11 +387,13 @@ static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint6
 	}
 	frames[depth] = *ret_frame;
 	k->depth = depth + 1;
+	w->callee_sp = sp;
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
 	w->bx_slot = WALK_BX_LOST; /* rules in one word do not have it */
 	w->exact = 0;
+	w->guessed = 0;
 	w->outer++;
 	return true;
 }
@@ -399,6 +407,9 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->walk.entry = 0;
 	k->walk.signal_frames = 0;
 	k->walk.bx_slot = 0;
+	k->walk.guessed = 0;
+	k->walk.guess_left = WALK_GUESS_WORDS;
+	k->walk.guess_at = 0;
 	k->walk.mapping.start = 0;
 	k->walk.mapping.end = 0;
 	k->walk.mapping_count = space ? space->count : 0;

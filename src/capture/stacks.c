@@ -61,6 +61,7 @@ struct stacks {
 	uint32_t kernel_module;
 	uint32_t unknown_location;
 	uint32_t cut_location;
+	uint32_t guess_location;
 	uint32_t unknown_python;
 	uint32_t incomplete_stacks[LOSS_KINDS]; /* the node of the note alone; 0: not made yet */
 	struct cache_slot cache[CACHE_SETS][CACHE_WAYS]; /* latest first */
@@ -116,7 +117,8 @@ static int add_fixed_entries(struct stacks *s)
 	kernel.build_id_size = (uint8_t)id_size;
 	error = error ?: profile_add_module(s->w, &kernel, &s->kernel_module);
 	error = error ?: add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
-	return error ?: add_text(s->w, FRAME_NOTE, "[frames left out]", &s->cut_location);
+	error = error ?: add_text(s->w, FRAME_NOTE, "[frames left out]", &s->cut_location);
+	return error ?: add_text(s->w, FRAME_NOTE, "[callers guessed]", &s->guess_location);
 }
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
@@ -453,6 +455,19 @@ static void cut_outdated(
 	}
 }
 
+static bool is_guess(const struct raw_stack *raw, uint32_t i)
+{
+	return raw->user[i] & WALK_FRAME_GUESSED && !walk_is_cut(raw->user[i]);
+}
+
+static bool has_guess(const struct raw_stack *raw, const struct resolution *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		if (is_guess(raw, i))
+			return true;
+	return false;
+}
+
 static int find_incomplete(struct stacks *s, const struct stack_origin *origin,
 	const struct raw_stack *raw, struct resolution *r)
 {
@@ -461,6 +476,10 @@ static int find_incomplete(struct stacks *s, const struct stack_origin *origin,
 
 	if (r->outdated) {
 		r->incomplete = LOSS_WALK_STALE;
+		return 0;
+	}
+	if (has_guess(raw, r)) {
+		r->incomplete = LOSS_WALK_GUESSED;
 		return 0;
 	}
 	/* What was cut off behind a root is no frame. */
@@ -515,7 +534,11 @@ static int push_user_frame(struct stacks *s, const struct raw_stack *raw,
 		error = modules_profile_id(s->modules, m->module, &location.module);
 		error = error ?: profile_add_location(s->w, &location, &id);
 	}
-	return error ?: push(s, stack, id);
+	error = error ?: push(s, stack, id);
+	/* Once for all that were guessed one after the other. */
+	if (!error && is_guess(raw, i) && (!i || !is_guess(raw, i - 1)))
+		error = push(s, stack, s->guess_location);
+	return error;
 }
 
 static int push_kernel_frame(

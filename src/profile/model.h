@@ -633,7 +633,8 @@ enum profile_loss {
 	LOSS_PYTHON_MOVED,
 	/* places in code made at run time that other code came to later */
 	LOSS_JIT_REPLACED,
-	LOSS_ACCOUNTS, /* threads whose CPU time, or a part of it, was not reported */
+	LOSS_ACCOUNTS,	   /* threads whose CPU time, or a part of it, was not reported */
+	LOSS_WALK_GUESSED, /* a reason as LOSS_WALK_NO_ROOT: callers were guessed */
 	LOSS_KINDS
 };
 

@@ -21,8 +21,11 @@
 /* The frame runs Python code: the next group of Python frames belongs here, on its leaf side. */
 #define WALK_FRAME_PYTHON (1ull << 63)
 /* The address is that of an instruction which was interrupted; otherwise it is a return address. */
-#define WALK_FRAME_EXACT   (1ull << 62)
-#define WALK_FRAME_ADDRESS ((1ull << 62) - 1)
+#define WALK_FRAME_EXACT (1ull << 62)
+/* It was not found by unwind information (walk_guess): it may have called what is on its leaf side,
+ * or something that did, or have been done long ago. */
+#define WALK_FRAME_GUESSED (1ull << 61)
+#define WALK_FRAME_ADDRESS ((1ull << 61) - 1)
 
 /*
  * Instead of the frames that are left out in the middle of a stack deeper than WALK_FRAMES_MAX, one

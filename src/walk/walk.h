@@ -17,6 +17,9 @@
  *	WALK_HOME_REGISTERS, if it has them:
  *	static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
  *		A register of the innermost frame, by its DWARF number.
+ *	WALK_HOME_CODE, if it can read code, and callers may be guessed (walk_guess):
+ *	static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret);
+ *		8 bytes of code; false: cannot be read.
  */
 #pragma once
 
@@ -40,7 +43,11 @@ struct walk {
 	uint32_t signal_frames;
 	uint32_t outer; /* how many frames have been left; see walk_register */
 	uint32_t mapping_count;
-	struct walk_mapping mapping;	/* of the latest address; end 0: none */
+	uint64_t callee_sp;	     /* sp of the frame that was left last */
+	uint32_t guessed;	     /* pc was (walk_guess) */
+	uint32_t guess_left;	     /* words of the stack that may still be looked at for that */
+	uint64_t guess_at;	     /* the next of them; 0: none was yet */
+	struct walk_mapping mapping; /* of the latest address; end 0: none */
 	struct walk_table_header table; /* of that mapping */
 };
 
@@ -49,6 +56,9 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
 #ifdef WALK_HOME_REGISTERS
 static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
+#endif
+#ifdef WALK_HOME_CODE
+static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret);
 #endif
 
 /* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline
@@ -188,6 +198,7 @@ WALK_INLINE bool walk_signal_step(struct walk *w)
 		return walk_fail(w, WALK_FAULT);
 	w->bx_slot = WALK_SIGNAL_BX ? sp + WALK_SIGNAL_BX : WALK_BX_LOST;
 	w->exact = 1;
+	w->guessed = 0;
 	w->outer = WALK_OUTER_OTHERS;
 	return w->pc ? true : walk_fail(w, WALK_ZERO);
 }
@@ -277,12 +288,14 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	}
 	if (rule->fp == WALK_SAVED_FP && !walk_home_read(w, w->fp + (int64_t)rule->fp_offset, &fp))
 		return walk_fail(w, WALK_FAULT);
+	w->callee_sp = w->sp;
 	w->pc = ra;
 	w->fp = rule->fp == WALK_SAVED_UNKNOWN ? 0 : fp;
 	w->sp = cfa;
 	if (rule->bx_offset != WALK_BX_SAME)
 		w->bx_slot = rule->bx_offset ? cfa + (int64_t)rule->bx_offset : WALK_BX_LOST;
 	w->exact = 0;
+	w->guessed = 0;
 	w->outer++;
 	return ra ? true : walk_fail(w, WALK_ZERO);
 }
@@ -290,7 +303,8 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 /* The frame that w is in, as a word. */
 WALK_INLINE uint64_t walk_frame(const struct walk *w)
 {
-	return (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0);
+	return (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0) |
+	       (w->guessed ? WALK_FRAME_GUESSED : 0);
 }
 
 /* One step outwards by the rule for the code that w is in; otherwise as walk_step. */
@@ -327,3 +341,134 @@ WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
 	*ret_frame = walk_frame(w);
 	return walk_find_rule(w, w->pc - !w->exact, &rule) && walk_step_by(w, &rule, ret_frame);
 }
+
+#ifdef WALK_HOME_CODE
+/*
+ * Guesses, for x86-64: code has no unwind information, or what it has leads nowhere (generated code
+ * that uses the frame pointer for other things). Above its stack pointer is its return address; a
+ * word is taken for that when it is in code, and a call ends there:
+ *
+ *	sp -> [ locals, saved .. | fp? | return address | .. | saved fp | return address | .. ]
+ *	                                ^ slot          fp -> ^
+ *
+ * Where the frame pointer shows such a word, that one is taken: a function's frame begins there,
+ * though others may be between. The innermost function may have nothing on the stack yet. Most
+ * functions that save the frame pointer do so first, so below the return address is the caller's,
+ * if it can be one.
+ */
+#define WALK_GUESS_WORDS     4096 /* looked at in a whole walk, */
+#define WALK_GUESS_GAP	     512  /* from a frame to its caller, */
+#define WALK_GUESS_TURN	     8	  /* and in a turn */
+#define WALK_GUESS_FRAME_MAX 65536
+#define WALK_CODE_MIN	     4096
+#define WALK_CODE_MAX	     (1ull << 47)
+
+#define WALK_CODE_BYTE(code, i)	 ((code) >> 8 * (i)&0xff)
+#define WALK_CODE_BYTES(code, i) ((code) >> 8 * (i)&0xffff)
+
+/*
+ * Whether a call ends behind these 8 bytes of code, of which the last is the highest one: e8 and a
+ * distance, or ff with the number 2 in bits 3 to 5 of the byte behind it, in all its forms: a
+ * register, memory without a distance, with one of a byte or of four, each with a SIB byte or not.
+ */
+WALK_INLINE bool walk_is_call(uint64_t code)
+{
+	uint64_t two = WALK_CODE_BYTES(code, 6), three = WALK_CODE_BYTES(code, 5),
+		 six = WALK_CODE_BYTES(code, 2);
+
+	return WALK_CODE_BYTE(code, 3) == 0xe8 || (two & 0xf8ff) == 0xd0ff ||
+	       ((two & 0xf8ff) == 0x10ff && two != 0x14ff && two != 0x15ff) || three == 0x14ff ||
+	       ((three & 0xf8ff) == 0x50ff && three != 0x54ff) ||
+	       WALK_CODE_BYTES(code, 4) == 0x54ff || six == 0x15ff ||
+	       ((six & 0xf8ff) == 0x90ff && six != 0x94ff) || WALK_CODE_BYTES(code, 1) == 0x94ff;
+}
+
+/* Whether no call ends at an address. */
+WALK_INLINE bool walk_is_no_return(struct walk *w, uint64_t pc)
+{
+	uint64_t code;
+
+	return pc - WALK_CODE_MIN >= WALK_CODE_MAX || !walk_home_code(w, pc - 8, &code) ||
+	       !walk_is_call(code);
+}
+
+/* Whether a walk that has ended may be helped by guesses. */
+WALK_INLINE bool walk_may_guess(const struct walk *w)
+{
+	return w->guess_left && (w->end == WALK_NO_RULE || w->end == WALK_ASTRAY ||
+					w->end == WALK_FAULT || w->end == WALK_NO_MAPPING);
+}
+
+/*
+ * Begins to guess for such a walk: false when there is no use. *ret_drop: its latest frame is none,
+ * as its address was no return address. Else code of mappings that are not known yet is waited for
+ * instead, as is code whose table is not ready.
+ */
+WALK_INLINE bool walk_begin_guess(struct walk *w, bool *ret_drop)
+{
+	*ret_drop = w->end == WALK_NO_MAPPING && !w->exact && walk_is_no_return(w, w->pc);
+	if (!*ret_drop)
+		return w->end != WALK_NO_MAPPING;
+	w->sp = w->callee_sp;
+	w->fp = 0;
+	return true;
+}
+
+/* Whether the word in a slot is a return address, but for whether it is mapped as code. */
+WALK_INLINE bool walk_seems_return(struct walk *w, uint64_t slot, uint64_t *ret_pc)
+{
+	return walk_home_read(w, slot, ret_pc) && !walk_is_no_return(w, *ret_pc);
+}
+
+/* Whether a frame pointer can be that of a frame above `sp`. */
+WALK_INLINE bool walk_is_frame(uint64_t fp, uint64_t sp)
+{
+	return fp - sp < WALK_GUESS_FRAME_MAX && !(fp & 7);
+}
+
+/* The first of the slots of this turn that seems to have a return address; 0: none does. */
+WALK_INLINE uint64_t walk_guess_slot(struct walk *w, uint64_t *ret_pc)
+{
+	uint64_t slot = w->guess_at;
+
+	for (int i = 0; i < WALK_GUESS_TURN; i++, slot += 8)
+		if (walk_seems_return(w, slot, ret_pc)) {
+			w->guess_at = slot + 8;
+			return slot;
+		}
+	w->guess_at = slot;
+	return 0;
+}
+
+/*
+ * One turn of looking for the caller of the frame that the walk has ended in: false when none was
+ * found, and w->guess_left says whether to go on. True: the walk goes on there.
+ */
+WALK_INLINE bool walk_guess(struct walk *w)
+{
+	uint64_t slot, pc = 0, fp = w->fp;
+	bool leaf = w->exact && walk_seems_return(w, w->sp, &pc);
+	bool by_fp = !leaf && !w->guess_at && walk_is_frame(fp, w->sp) &&
+		     walk_seems_return(w, fp + 8, &pc);
+
+	if (!w->guess_at)
+		w->guess_at = (w->sp + 7) & ~7ull;
+	slot = by_fp ? fp + 8 : walk_guess_slot(w, &pc);
+	w->guess_left = w->guess_left > WALK_GUESS_TURN && w->guess_at - w->sp <= 8 * WALK_GUESS_GAP
+				? w->guess_left - WALK_GUESS_TURN
+				: 0;
+	if (!slot || !walk_find_mapping(w, pc - 1))
+		return false;
+	if (walk_home_read(w, slot - 8, &fp) && (by_fp || walk_is_frame(fp, slot)))
+		w->fp = fp;
+	w->pc = pc;
+	w->sp = slot + 8;
+	w->bx_slot = WALK_BX_LOST;
+	w->exact = 0;
+	w->guessed = 1;
+	w->guess_at = 0;
+	w->outer = WALK_OUTER_OTHERS;
+	w->end = WALK_DEPTH;
+	return true;
+}
+#endif

@@ -46,7 +46,7 @@ for source in inprocess bpf; do
 
 	record fiber
 	is "$status $out" "0 done" "$source: launches from a stack of the program's own, just below the thread's, do no harm"
-	is "$(printf '%s\n' "$folded" | grep -c 'fiber;.*axpy')" 0 "$source: what rbp does not lead to is not made up"
+	is "$(printf '%s\n' "$folded" | grep -v 'callers guessed' | grep -c 'fiber;.*axpy')" 0 "$source: what rbp does not lead to is a guess at most"
 	has "$folded" "start_thread;launch_in_fibers;launch;cuLaunchKernel;[GPU_Kernel]scale" \
 		"$source: and the thread's own launches have their stacks"
 

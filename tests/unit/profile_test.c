@@ -2228,7 +2228,7 @@ static void notes_of_incomplete_stacks_are_known_whatever_the_reason(void)
 		reasons += profile_loss_is_reason(i);
 		CHECK(!profile_loss_is_reason(i) || !profile_loss_is_event(i));
 	}
-	CHECK(reasons == 10);
+	CHECK(reasons == 11);
 	CHECK(profile_note_is_incomplete(NOTE_INCOMPLETE));
 	CHECK(!profile_note_is_incomplete("[incomplete stacks]") &&
 		!profile_note_is_incomplete(NULL));
