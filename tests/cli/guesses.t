@@ -21,7 +21,7 @@ int main(void)
 {
 	unsigned sum = 0;
 
-	for (unsigned i = 0; i < 80; i++)
+	for (unsigned i = 0; i < 400; i++)
 		sum += outer_work(1000000);
 	return sum == 1;
 }
@@ -48,7 +48,7 @@ def check_program(name, compiler, *options):
         return
     run(PROGRAM, "record", "-q", "--cpu-only", "-F", "997", "-o", "deep.xpu", "./deep")
     found = share("deep.xpu", EXPECTED)
-    result(found > 0.7, f"callers are found: {name}", found, *list(stacks("deep.xpu"))[:20])
+    result(found > 0.5, f"callers are found: {name}", found, *list(stacks("deep.xpu"))[:20])
     guessed = share("deep.xpu", "[incomplete stack: some callers are guesses];", "[callers guessed]")
     result(guessed == 1, f"and each such stack is said to be incomplete: {name}", *list(stacks("deep.xpu"))[:20])
     losses = json.loads(run(PROGRAM, "report", "--json", "deep.xpu"))["losses"]
