@@ -436,6 +436,7 @@ void capture_close(struct capture *c)
 	perf_samples_close(c->perf);
 	perf_python_free(c->perf_python);
 	perf_times_release(&c->perf_times);
+	free(c->perf_stack);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	vec_release(&c->seen);

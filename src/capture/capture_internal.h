@@ -56,6 +56,7 @@ struct capture {
 	struct programs *programs;
 	struct perf_maps *perf_maps;
 	struct perf_samples *perf;    /* instead of programs; NULL: not wanted, or refused */
+	uint8_t *perf_stack;	      /* a stack and what was read behind its copy */
 	struct perf_times perf_times; /* how long threads ran, if they are of a command */
 	uint32_t perf_first;	      /* its pid; 0: it was attached to */
 	uint32_t perf_first_thread;   /* of the profile */

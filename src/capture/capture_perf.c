@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/uio.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "capture/perf_ring.h"
 #include "capture/running.h"
 
 int capture_open_perf(struct capture *c, unsigned int hz)
@@ -33,6 +36,9 @@ int capture_track_perf(struct capture *c, struct process *process, bool runs)
 		c->perf_first = process->pid;
 	return perf_samples_track(c->perf, (pid_t)process->pid, runs, &process->threads);
 }
+
+#define REST_PIECE 2048 /* of a stack, read at once */
+#define REST_BYTES ((size_t)512 << 10)
 
 /* --- how long threads ran --------------------------------------------------------------------- */
 
@@ -148,6 +154,40 @@ static struct raw_stack raw_of(const struct perf_sample *s)
 		.memory_size = s->memory_size};
 }
 
+/* Reads the stack from this address on, as far as it is there, up to REST_BYTES. */
+static size_t read_stack(uint32_t pid, uint64_t address, uint8_t *ret)
+{
+	struct iovec here = {ret, REST_BYTES}, there[REST_BYTES / REST_PIECE];
+	ssize_t n;
+
+	for (size_t i = 0; i < REST_BYTES / REST_PIECE; i++)
+		there[i] =
+			(struct iovec){(void *)(uintptr_t)(address + i * REST_PIECE), REST_PIECE};
+	n = process_vm_readv((pid_t)pid, &here, 1, there, REST_BYTES / REST_PIECE, 0);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The stack behind the copy, read now. If the end of the copy is still as it was, the thread has
+ * not returned from there; else the walk ends with the copy. */
+static int add_rest(struct capture *c, struct perf_sample *s)
+{
+	size_t known = s->memory_size - REST_PIECE, got;
+
+	if (!s->cut || s->memory_size < REST_PIECE)
+		return 0;
+	if (!c->perf_stack)
+		c->perf_stack = malloc(PERF_RECORD_BYTES + REST_BYTES);
+	if (!c->perf_stack)
+		return error_memory("CPU samples");
+	got = read_stack(s->pid, s->start.sp + known, c->perf_stack + known);
+	if (got <= REST_PIECE || memcmp(c->perf_stack + known, s->memory + known, REST_PIECE))
+		return 0;
+	memcpy(c->perf_stack, s->memory, known);
+	s->memory = c->perf_stack;
+	s->memory_size = (known + got) & ~(size_t)7;
+	return 0;
+}
+
 /* Python's frames, if it runs any, and they can be had; else that is counted. */
 static int add_python(struct capture *c, const struct perf_sample *s, struct raw_stack *raw)
 {
@@ -170,13 +210,15 @@ static int add_python(struct capture *c, const struct perf_sample *s, struct raw
 	return profile_count_loss(c->w, LOSS_PYTHON_MOVED, result == PERF_PYTHON_MOVED);
 }
 
-static int add_sample(struct capture *c, const struct perf_sample *s)
+static int add_sample(struct capture *c, struct perf_sample *s)
 {
 	struct profile_sample sample = {
 		.time_ns = s->time_ns, .period_ns = perf_samples_period_ns(c->perf), .cpu = s->cpu};
-	struct raw_stack raw = raw_of(s);
-	int error = capture_apply_until(c, s->time_ns);
+	struct raw_stack raw;
+	int error = add_rest(c, s);
 
+	raw = raw_of(s);
+	error = error ?: capture_apply_until(c, s->time_ns);
 	error = error ?: tasks_thread(c->tasks, s->pid, s->tid, NULL, &sample.thread);
 	error = error ?: perf_times_add_sample(&c->perf_times, sample.thread);
 	error = error ?: add_python(c, s, &raw);

@@ -28,8 +28,8 @@ struct perf_times {
 	struct map indices; /* thread -> in `items`, and 1 */
 	struct vec(struct thread_time) items;
 	struct map unreported; /* threads that have ended -> when */
-	struct map before;    /* tid -> what was counted for earlier programs and is not off yet */
-	uint64_t reported_ns; /* of all threads that have ended */
+	struct map before;     /* tid -> what was counted for earlier programs and is not off yet */
+	uint64_t reported_ns;  /* of all threads that have ended */
 };
 
 void perf_times_release(struct perf_times *t);
