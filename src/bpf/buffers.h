@@ -71,24 +71,56 @@ struct {
 	__type(value, struct python_buffer);
 } cpu_pythons SEC(".maps");
 
-/* Sends what was found so far of a deep stack: false when there is no room, which ends the walk. */
-static __always_inline bool send_part(
-	struct stack_buffer *b, struct python_buffer *p, uint32_t buffer)
+static __always_inline struct destination destination_of(
+	const struct stack_buffer *b, const uint32_t buffer)
 {
-	uint64_t bytes = finish_part(b, p) * sizeof(uint64_t);
-	struct record *r = &b->record;
+	const struct record *r = &b->record;
 
 	if (buffer == SAMPLE_BUFFER)
-		b->part_lost = bpf_ringbuf_output(&samples, &r->sample, sizeof(r->sample) + bytes,
-				       BPF_RB_NO_WAKEUP) != 0;
-	else if (buffer == WAIT_BUFFER)
-		b->part_lost = bpf_ringbuf_output(&waits, &r->wait, sizeof(r->wait) + bytes,
-				       BPF_RB_NO_WAKEUP) != 0;
-	else
-		b->part_lost = bpf_ringbuf_output(&launches, &r->launch, sizeof(r->launch) + bytes,
-				       BPF_RB_NO_WAKEUP) != 0;
+		return (struct destination){
+			&samples, SAMPLE_RING_BYTES, &r->sample, sizeof(r->sample)};
+	if (buffer == WAIT_BUFFER)
+		return (struct destination){&waits, WAIT_RING_BYTES, &r->wait, sizeof(r->wait)};
+	return (struct destination){&launches, LAUNCH_RING_BYTES, &r->launch, sizeof(r->launch)};
+}
+
+/* Sends what was found so far of a deep stack: false when there is no room, which ends the walk. */
+static __always_inline bool send_part(
+	struct stack_buffer *b, struct python_buffer *p, struct destination to)
+{
+	uint64_t bytes = finish_part(b, p) * sizeof(uint64_t);
+
+	b->part_lost = bpf_ringbuf_output(to.ring, (void *)to.head, to.head_size + bytes,
+			       BPF_RB_NO_WAKEUP) != 0;
 	part_is_sent(b, p);
 	return !b->part_lost;
+}
+
+/* What is sent in front of a record. */
+enum more { MORE_PART, MORE_RAW, MORE_CODE };
+
+/* Sends one of these, the i-th of the latter two: false when there is none, or no room. */
+static __always_inline bool send_more(struct stack_buffer *b, struct python_buffer *p,
+	const uint32_t buffer, uint32_t what, uint32_t i)
+{
+	const struct destination to = destination_of(b, buffer);
+
+	if (what == MORE_RAW)
+		return send_piece(b, to, i);
+	if (what == MORE_CODE)
+		return p && send_code(b, p, to, i);
+	return send_part(b, p, to);
+}
+
+static __always_inline bool send_more_of_cpu(const uint32_t buffer, uint32_t what, uint32_t i)
+{
+	uint32_t key = buffer; /* a map that is not there must not seem to be used */
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);
+	struct python_buffer *p = NULL;
+
+	if (b && b->has_python)
+		p = bpf_map_lookup_elem(&cpu_pythons, &key);
+	return b && send_more(b, p, buffer, what, i);
 }
 
 /*
@@ -112,9 +144,10 @@ __noinline int thread_python_turn(struct stack_buffer *b, struct python_buffer *
 	return b && p ? take_python_turn(b, p) : TURN_END;
 }
 
-__noinline int thread_part(struct stack_buffer *b, struct python_buffer *p)
+__noinline int thread_more(
+	struct stack_buffer *b, struct python_buffer *p, uint32_t what, uint32_t i)
 {
-	return b && send_part(b, p, CPU_BUFFERS);
+	return b && send_more(b, p, CPU_BUFFERS, what, i);
 }
 
 __noinline int cpu_native_turn(uint32_t buffer)
@@ -139,30 +172,19 @@ __noinline int cpu_python_turn(uint32_t buffer)
 	return b && p ? take_python_turn(b, p) : TURN_END;
 }
 
-static __always_inline bool send_cpu_part(const uint32_t buffer)
+__noinline int sample_more(uint32_t what, uint32_t i)
 {
-	uint32_t key = buffer; /* a map that is not there must not seem to be used */
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);
-	struct python_buffer *p = NULL;
-
-	if (b && b->has_python)
-		p = bpf_map_lookup_elem(&cpu_pythons, &key);
-	return b && send_part(b, p, buffer);
+	return send_more_of_cpu(SAMPLE_BUFFER, what, i);
 }
 
-__noinline int sample_part(void)
+__noinline int launch_more(uint32_t what, uint32_t i)
 {
-	return send_cpu_part(SAMPLE_BUFFER);
+	return send_more_of_cpu(LAUNCH_BUFFER, what, i);
 }
 
-__noinline int launch_part(void)
+__noinline int wait_more(uint32_t what, uint32_t i)
 {
-	return send_cpu_part(LAUNCH_BUFFER);
-}
-
-__noinline int wait_part(void)
-{
-	return send_cpu_part(WAIT_BUFFER);
+	return send_more_of_cpu(WAIT_BUFFER, what, i);
 }
 
 /* 0: the walk is done. */
@@ -181,7 +203,7 @@ __noinline int wait_part(void)
 __noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
 {
 	return TAKE_TURNS(b, thread_native_turn(b), thread_guess_turn(b), thread_python_turn(b, p),
-		thread_part(b, p));
+		thread_more(b, p, MORE_PART, 0));
 }
 
 #define TAKE_CPU_TURNS(buffer, part)                                                               \
@@ -195,17 +217,17 @@ __noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
 
 __noinline int sample_turns(void)
 {
-	return TAKE_CPU_TURNS(SAMPLE_BUFFER, sample_part());
+	return TAKE_CPU_TURNS(SAMPLE_BUFFER, sample_more(MORE_PART, 0));
 }
 
 __noinline int launch_turns(void)
 {
-	return TAKE_CPU_TURNS(LAUNCH_BUFFER, launch_part());
+	return TAKE_CPU_TURNS(LAUNCH_BUFFER, launch_more(MORE_PART, 0));
 }
 
 __noinline int wait_turns(void)
 {
-	return TAKE_CPU_TURNS(WAIT_BUFFER, wait_part());
+	return TAKE_CPU_TURNS(WAIT_BUFFER, wait_more(MORE_PART, 0));
 }
 
 static __always_inline bool take_turns(
@@ -223,94 +245,18 @@ static __always_inline bool take_turns(
 	}
 }
 
-/* Pieces of raw material: false when there is none further. */
-
-__noinline int thread_piece(struct stack_buffer *b, uint32_t piece)
-{
-	return b && send_piece(b, &launches, LAUNCH_RING_BYTES, &b->record.launch,
-			    sizeof(b->record.launch), piece);
-}
-
-__noinline int sample_piece(uint32_t piece)
-{
-	uint32_t buffer = SAMPLE_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-
-	return b && send_piece(b, &samples, SAMPLE_RING_BYTES, &b->record.sample,
-			    sizeof(b->record.sample), piece);
-}
-
-__noinline int launch_piece(uint32_t piece)
-{
-	uint32_t buffer = LAUNCH_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-
-	return b && send_piece(b, &launches, LAUNCH_RING_BYTES, &b->record.launch,
-			    sizeof(b->record.launch), piece);
-}
-
-__noinline int wait_piece(uint32_t piece)
-{
-	uint32_t buffer = WAIT_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-
-	return b && send_piece(b, &waits, WAIT_RING_BYTES, &b->record.wait, sizeof(b->record.wait),
-			    piece);
-}
-
-/* Code objects: false when there is none further. */
-
-__noinline int thread_code(struct stack_buffer *b, struct python_buffer *p, uint32_t i)
-{
-	return b && p &&
-	       send_code(b, p, &launches, LAUNCH_RING_BYTES, &b->record.launch,
-		       sizeof(b->record.launch), i);
-}
-
-__noinline int sample_code(uint32_t i)
-{
-	uint32_t buffer = SAMPLE_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
-
-	return b && p &&
-	       send_code(b, p, &samples, SAMPLE_RING_BYTES, &b->record.sample,
-		       sizeof(b->record.sample), i);
-}
-
-__noinline int launch_code(uint32_t i)
-{
-	uint32_t buffer = LAUNCH_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
-
-	return b && p &&
-	       send_code(b, p, &launches, LAUNCH_RING_BYTES, &b->record.launch,
-		       sizeof(b->record.launch), i);
-}
-
-__noinline int wait_code(uint32_t i)
-{
-	uint32_t buffer = WAIT_BUFFER;
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
-
-	return b && p &&
-	       send_code(b, p, &waits, WAIT_RING_BYTES, &b->record.wait, sizeof(b->record.wait), i);
-}
-
-static __always_inline bool take_code(
-	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer, uint32_t i)
+static __always_inline bool take_more(struct stack_buffer *b, struct python_buffer *p,
+	const uint32_t buffer, enum more what, uint32_t i)
 {
 	switch (buffer) {
 	case SAMPLE_BUFFER:
-		return sample_code(i);
+		return sample_more(what, i);
 	case LAUNCH_BUFFER:
-		return launch_code(i);
+		return launch_more(what, i);
 	case WAIT_BUFFER:
-		return wait_code(i);
+		return wait_more(what, i);
 	default:
-		return thread_code(b, p, i);
+		return thread_more(b, p, what, i);
 	}
 }
 
@@ -319,35 +265,22 @@ static __always_inline void send_codes(
 	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer)
 {
 	for (uint32_t i = 0; i < NEW_CODES; i++)
-		if (i >= p->new_count || !take_code(b, p, buffer, i))
+		if (i >= p->new_count || !take_more(b, p, buffer, MORE_CODE, i))
 			break;
-}
-
-static __always_inline bool take_piece(
-	struct stack_buffer *b, const uint32_t buffer, uint32_t piece)
-{
-	switch (buffer) {
-	case SAMPLE_BUFFER:
-		return sample_piece(piece);
-	case LAUNCH_BUFFER:
-		return launch_piece(piece);
-	case WAIT_BUFFER:
-		return wait_piece(piece);
-	default:
-		return thread_piece(b, piece);
-	}
 }
 
 /* Sends raw material if the stack is worth it, in front of a record that has so many words; how
  * many it has then. */
-static __always_inline uint64_t add_raw(struct stack_buffer *b, const struct python_buffer *p,
-	const uint32_t buffer, void *ring, uint64_t ring_bytes, uint64_t words, uint64_t now_ns)
+static __always_inline uint64_t add_raw(struct stack_buffer *b, struct python_buffer *p,
+	const uint32_t buffer, uint64_t words, uint64_t now_ns)
 {
-	if (!wants_raw(b, ring, ring_bytes, now_ns))
+	const struct destination to = destination_of(b, buffer);
+
+	if (!wants_raw(b, to.ring, to.ring_bytes, now_ns))
 		return words;
 	b->raw_end = end_of_stack(b->walker.start.sp);
 	for (uint32_t i = 0; i < RAW_PIECES; i++)
-		if (!take_piece(b, buffer, i))
+		if (!take_more(b, p, buffer, MORE_RAW, i))
 			break;
 	return finish_raw(b, p, words);
 }

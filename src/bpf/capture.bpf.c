@@ -35,7 +35,7 @@ static __always_inline void send_launch(
 	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
 {
 	struct bpf_launch_event *e = &b->record.launch;
-	const struct python_buffer *p = NULL;
+	struct python_buffer *p = NULL;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
 	uint64_t words;
 
@@ -53,7 +53,7 @@ static __always_inline void send_launch(
 		return;
 	}
 	words = finish_stack(b, p, 0);
-	words = add_raw(b, p, buffer, &launches, LAUNCH_RING_BYTES, words, e->time_ns);
+	words = add_raw(b, p, buffer, words, e->time_ns);
 	if (wakes_for_code(p, e->time_ns))
 		flags = BPF_RB_FORCE_WAKEUP;
 	else if (!(b->hits++ % HITS_PER_QUERY))
@@ -144,7 +144,7 @@ static __always_inline bool user_registers(
 }
 
 /* The user side of the current thread, from where it entered the kernel or was interrupted. */
-static __always_inline const struct python_buffer *walk_sampled_stack(
+static __always_inline struct python_buffer *walk_sampled_stack(
 	struct bpf_perf_event_data *ctx, struct stack_buffer *b)
 {
 	/* Not on our stack, which is small: where no frame is yet. */
@@ -177,7 +177,7 @@ static __always_inline uint64_t copy_kernel_stack(struct bpf_perf_event_data *ct
 }
 
 static __always_inline void send_sample(
-	struct stack_buffer *b, const struct python_buffer *p, uint64_t kernel_depth)
+	struct stack_buffer *b, struct python_buffer *p, uint64_t kernel_depth)
 {
 	struct bpf_sample_event *e = &b->record.sample;
 	uint64_t words = finish_stack(b, p, kernel_depth), flags;
@@ -186,7 +186,7 @@ static __always_inline void send_sample(
 		count(&lost.samples);
 		return;
 	}
-	words = add_raw(b, p, SAMPLE_BUFFER, &samples, SAMPLE_RING_BYTES, words, e->time_ns);
+	words = add_raw(b, p, SAMPLE_BUFFER, words, e->time_ns);
 	flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
 	if (bpf_ringbuf_output(&samples, e, sizeof(*e) + words * sizeof(uint64_t), flags))
 		count(&lost.samples);
@@ -197,7 +197,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	uint32_t buffer = SAMPLE_BUFFER, pid = recorded_pid(task);
-	const struct python_buffer *p = NULL;
+	struct python_buffer *p = NULL;
 	struct stack_buffer *b;
 
 	if (!pid)

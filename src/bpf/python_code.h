@@ -49,28 +49,25 @@ static __always_inline void copy_code(
 		&c->parts[3], c->lines, sizeof(c->lines), header_word(c, interpreter->code_lines));
 }
 
-/*
- * Sends the i-th code object that is new, with the record's head, which has `size` bytes: false
- * when there is none, or no room.
- */
-static __always_inline bool send_code(struct stack_buffer *b, const struct python_buffer *p,
-	void *ring, uint64_t ring_bytes, const void *head, const uint64_t size, uint64_t i)
+/* Sends the i-th code object that is new: false when there is none, or no room. */
+static __always_inline bool send_code(
+	struct stack_buffer *b, const struct python_buffer *p, struct destination to, uint64_t i)
 {
 	struct code_record *r;
 	struct bpf_stack *s;
 
 	asm volatile("" : "+r"(i));
 	if (i >= p->new_count || i >= NEW_CODES ||
-		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+		bpf_ringbuf_query(to.ring, BPF_RB_AVAIL_DATA) > to.ring_bytes / 2)
 		return false;
-	r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+	r = bpf_ringbuf_reserve(to.ring, sizeof(*r), 0);
 	if (!r)
 		return false;
-	bpf_probe_read_kernel(r, size, head);
-	s = (struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)head));
+	bpf_probe_read_kernel(r, to.head_size, to.head);
+	s = (struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)to.head));
 	*s = (struct bpf_stack){.more = 1, .code_size = sizeof(r->code)};
-	copy_code(
-		(struct walk_python_code *)((uint8_t *)r + size), p->new_codes[i], &p->interpreter);
+	copy_code((struct walk_python_code *)((uint8_t *)r + to.head_size), p->new_codes[i],
+		&p->interpreter);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return true;
 }

@@ -166,32 +166,29 @@ static __always_inline void describe_piece(
 		.more = 1};
 }
 
-/*
- * Sends a piece of the stack with the record's head, which has `size` bytes: false when there is no
- * room for it, or the stack has ended.
- */
-static __always_inline bool send_piece(struct stack_buffer *b, void *ring, uint64_t ring_bytes,
-	const void *head, const uint64_t size, uint32_t piece)
+/* Sends a piece of the stack: false when there is no room for it, or the stack has ended. */
+static __always_inline bool send_piece(
+	struct stack_buffer *b, struct destination to, uint32_t piece)
 {
 	struct bpf_raw_stack *start = &b->walker.start;
-	const uint64_t begin = size + sizeof(*start);
+	const uint64_t begin = to.head_size + sizeof(*start);
 	struct raw_piece *r;
 	uint64_t end;
 
 	if (begin_of_piece(start, piece, &end) >= b->raw_end ||
-		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+		bpf_ringbuf_query(to.ring, BPF_RB_AVAIL_DATA) > to.ring_bytes / 2)
 		return false;
 	if (!is_readable(start, piece))
 		return true;
-	r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+	r = bpf_ringbuf_reserve(to.ring, sizeof(*r), 0);
 	if (!r)
 		return false;
 	end = copy_piece(r, begin, piece, start);
-	bpf_probe_read_kernel(r, size, head);
-	bpf_probe_read_kernel((uint8_t *)r + size, sizeof(*start), start);
+	bpf_probe_read_kernel(r, to.head_size, to.head);
+	bpf_probe_read_kernel((uint8_t *)r + to.head_size, sizeof(*start), start);
 	describe_piece(b,
-		(struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)head)),
-		end - size);
+		(struct bpf_stack *)((uint8_t *)r + ((uint8_t *)stack_of(b) - (uint8_t *)to.head)),
+		end - to.head_size);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	b->part++;
 	b->raw_sent = 1;

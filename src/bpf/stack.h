@@ -50,6 +50,14 @@ struct record {
 	uint64_t words[BPF_PART_FRAMES];
 };
 
+/* Where records of a kind go, and where the one in a buffer begins. */
+struct destination {
+	void *ring;
+	uint64_t ring_bytes;
+	const void *head;
+	uint64_t head_size;
+};
+
 /* The Python side, which most threads need not have. */
 struct python_buffer {
 	uint32_t pid;

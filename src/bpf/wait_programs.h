@@ -381,7 +381,7 @@ static __always_inline struct wait_site *visit_site(
 }
 
 /* Walks the stack of the current thread. `entry`: its registers; NULL: it has none. */
-static __always_inline const struct python_buffer *walk_waiting_stack(
+static __always_inline struct python_buffer *walk_waiting_stack(
 	struct stack_buffer *b, const struct pt_regs *entry)
 {
 	/* Not on our stack, which is small: where no frame is yet. */
@@ -416,7 +416,7 @@ static __always_inline bool is_too_early(const struct stack_buffer *b, uint64_t 
 /* Sends the record, with kernel frames: false when there is no room, or a later wait will have a
  * better stack. */
 static __always_inline bool send_wait_begin(
-	void *ctx, struct stack_buffer *b, const struct python_buffer *p)
+	void *ctx, struct stack_buffer *b, struct python_buffer *p)
 {
 	struct bpf_wait_begin_event *e = &b->record.wait;
 	long bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
@@ -427,7 +427,7 @@ static __always_inline bool send_wait_begin(
 
 	if (b->part_lost)
 		return false;
-	words = add_raw(b, p, WAIT_BUFFER, &waits, WAIT_RING_BYTES, words, e->time_ns);
+	words = add_raw(b, p, WAIT_BUFFER, words, e->time_ns);
 	if (!b->raw_sent && is_too_early(b, e->time_ns))
 		return false;
 	return !bpf_ringbuf_output(&waits, e, sizeof(*e) + words * sizeof(uint64_t), flags);
@@ -440,7 +440,7 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 {
 	uint32_t buffer = WAIT_BUFFER;
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-	const struct python_buffer *p;
+	struct python_buffer *p;
 
 	if (!b)
 		return false;
