@@ -26,6 +26,7 @@
 #define NAMES_MAX  ((size_t)64 << 20) /* bytes of names */
 #define WANTED_MAX 4096
 #define OFFERS_MAX 1024 /* copies of code objects */
+#define FLOOD	   1024 /* when more are wanted, requests have no room for copies */
 #define UNIT	   2	/* bytes of an instruction or of a cache entry of it */
 
 struct code_object {
@@ -268,7 +269,8 @@ int python_code_offer(struct python_code *c, const struct walk_python_code *copy
 
 static void append_wanted(const struct python_code *c, uint64_t frame_code, struct buf *b)
 {
-	const struct walk_python_code *copy = find_offer(c, frame_code);
+	const struct walk_python_code *copy =
+		c->wanted.count <= FLOOD ? find_offer(c, frame_code) : NULL;
 	const struct python_code_wanted wanted = {.code = frame_code, .has_copy = copy != NULL};
 
 	buf_append(b, &wanted, sizeof(wanted));
