@@ -44,7 +44,7 @@ uint64_t perf_samples_period_ns(const struct perf_samples *s);
 /* How long all that is followed has run. */
 uint64_t perf_samples_run_ns(const struct perf_samples *s);
 
-/* Notes how far samples go for now. */
+/* Notes how far samples go at this moment. */
 void perf_samples_snapshot(struct perf_samples *s);
 /* Adds what else has come to `changes`, and to *lost how many records the kernel dropped: 0 or
  * -ENOMEM with error_text. */

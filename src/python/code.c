@@ -238,8 +238,10 @@ bool python_code_want(struct python_code *c, const struct walk_python_frame *fra
 {
 	if (python_code_is_coming(c, frame))
 		return true;
-	if (is_known(c, frame) || c->wanted.count >= WANTED_MAX)
+	if (is_known(c, frame) || c->wanted.count >= WANTED_MAX) {
+		forget_offer(c, frame->code);
 		return false;
+	}
 	if (map_put(&c->coming, frame->code, 1))
 		return false;
 	if (vec_push(&c->wanted, frame->code)) {
