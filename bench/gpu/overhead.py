@@ -39,6 +39,8 @@ WORKLOADS = {
     "decode": ("decode", 24),
     "jax": ("jax", 2000),
 }
+# What floor_tool.c is asked for; the last two only with --arms.
+FLOORS = ["activity", "activity,callbacks", "activity,driver", "activity,runtime"]
 DEFAULT = ["eager", "fused", "graph", "gemm", "naive", "tiny"]
 
 
@@ -80,7 +82,7 @@ def commands_of_arms(command, options, folder, worker):
         return [options.xpuprof, "record", *arguments, "-o", os.path.join(folder, f"{worker}-{name}.xpu"), "--", *command]
 
     arms = {"plain": (command, {})}
-    for kinds in ("activity", "activity,callbacks") if options.floor else ():
+    for kinds in FLOORS if options.floor else ():
         arms[kinds.replace(",", "+")] = (command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor), "XPUPROF_FLOOR": kinds})
     arms["gpu-only"] = (record("gpu-only", "--gpu-only"), {})
     for source in ("bpf", "inprocess"):
@@ -91,9 +93,9 @@ def commands_of_arms(command, options, folder, worker):
 
 
 def start_arms(command, options, folder, worker):
-    chosen = options.arms and ["plain", *options.arms.split(",")]
-    arms = {name: Worker(*how) for name, how in commands_of_arms(command, options, folder, worker).items()
-            if not chosen or name in chosen}
+    commands = commands_of_arms(command, options, folder, worker)
+    chosen = ["plain", *(options.arms.split(",") if options.arms else set(commands) - {"activity+driver", "activity+runtime"})]
+    arms = {name: Worker(*how) for name, how in commands.items() if name in chosen}
     for arm in random.sample(list(arms.values()), len(arms)):
         arm.wait_ready()
     return arms

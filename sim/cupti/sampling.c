@@ -280,13 +280,15 @@ static void sample_run(struct sampler *s, const struct run *r)
 
 static void sample_ended(struct sampler *s, uint64_t now)
 {
+	uint64_t room = faults()->stalls_behind ? faults()->stalls_behind : UINT64_MAX;
 	struct run **link = &s->runs, *r;
 
 	while ((r = *link)) {
-		if (r->ready_ns > now) {
+		if (r->ready_ns > now || !room) {
 			link = &r->next;
 			continue;
 		}
+		room--;
 		sample_run(s, r);
 		*link = r->next;
 		free(r);

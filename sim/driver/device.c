@@ -50,6 +50,7 @@ static const struct {
 	{"stalls-dropped", offsetof(struct sim_faults, stalls_dropped)},
 	{"stalls-slow-ms", offsetof(struct sim_faults, stalls_slow_ms)},
 	{"stalls-delay-ms", offsetof(struct sim_faults, stalls_delay_ms)},
+	{"stalls-behind", offsetof(struct sim_faults, stalls_behind)},
 	{"stalls-lock", offsetof(struct sim_faults, stalls_lock)},
 	{"stalls-taken", offsetof(struct sim_faults, stalls_taken)},
 	{"stalls-hang", offsetof(struct sim_faults, stalls_hang)},

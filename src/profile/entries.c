@@ -63,6 +63,7 @@ static const struct entry_field device_fields[] = {
 	ID(profile_device, name, TABLE_STRINGS),
 	NUMBER(profile_device, sm_count),
 	NUMBER(profile_device, memory_bytes),
+	ADDED(profile_device, clock_khz),
 };
 
 static const struct entry_field op_fields[] = {

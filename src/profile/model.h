@@ -165,6 +165,7 @@ struct profile_device {
 	uint32_t name;	  /* string; begins with "Simulated GPU" under the simulated driver */
 	uint32_t sm_count;
 	uint64_t memory_bytes;
+	uint32_t clock_khz; /* of the multiprocessors, at most; 0: not known */
 };
 
 enum profile_op_kind {

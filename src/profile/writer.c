@@ -739,6 +739,7 @@ int profile_add_device(struct profile_writer *w, const struct profile_device *d,
 	device.name = d->name;
 	device.sm_count = d->sm_count;
 	device.memory_bytes = d->memory_bytes;
+	device.clock_khz = d->clock_khz;
 	return add_entry(w, TABLE_DEVICES, &device,
 		has_uuid ? BYTES_THROUGH(profile_device, uuid) : sizeof(device), ret_id);
 }

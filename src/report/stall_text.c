@@ -118,9 +118,11 @@ static void put_period(const struct kernel_windows *w, struct buf *b)
 static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 {
 	const struct kernel_windows *w = &k->windows;
-	char count[TEXT_CELL], share[TEXT_CELL], dropped[TEXT_CELL];
+	char count[TEXT_CELL], share[TEXT_CELL], dropped[TEXT_CELL], due[TEXT_CELL];
 
 	buf_printf(b, "%s samples", text_count(count, w->samples ? w->samples : k->samples));
+	if (k->due && k->due >= w->samples)
+		buf_printf(b, " of %s due at most", text_count(due, k->due));
 	put_period(w, b);
 	if (w->exact)
 		buf_puts(b, ", of kernels that ran one at a time");
@@ -130,11 +132,25 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 			text_percent(share, w->without_code, w->samples));
 }
 
+static void put_not_sampled(const struct kernel_stalls *k, struct buf *b)
+{
+	char count[TEXT_CELL], time[TEXT_CELL], due[TEXT_CELL];
+	uint64_t sum = 0;
+
+	vec_foreach (kernel, &k->not_sampled)
+		sum += kernel->due;
+	buf_printf(b, "no samples of %s other kernel%s, %s in all",
+		text_count(count, k->not_sampled.count), k->not_sampled.count == 1 ? "" : "s",
+		text_duration(time, k->not_sampled_ns));
+	if (sum)
+		buf_printf(b, ": %s were due at most", text_count(due, sum));
+}
+
 void stall_text_remarks(
 	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
 {
 	const char *decoded = profile_meta(k->reader, META_GPU_TEXT);
-	char share[TEXT_CELL], time[TEXT_CELL], count[TEXT_CELL];
+	char share[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
 	put_how_many(k, &b);
@@ -165,10 +181,7 @@ void stall_text_remarks(
 	}
 	if (k->not_sampled.count) {
 		buf_reset(&b);
-		buf_printf(&b, "no samples of %s other kernel%s, %s in all",
-			text_count(count, k->not_sampled.count),
-			k->not_sampled.count == 1 ? "" : "s",
-			text_duration(time, k->not_sampled_ns));
+		put_not_sampled(k, &b);
 		put(to, buf_text(&b));
 	}
 	buf_release(&b);

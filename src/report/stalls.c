@@ -259,11 +259,24 @@ static int put_hottest(const struct report *r, struct buf *out, const struct ann
 	return 0;
 }
 
+/* What is missing may as well be time in which few multiprocessors ran the kernel. */
+static void put_shortfall(const struct report *r, const struct kernel_sum *kernel, struct buf *out)
+{
+	char count[TEXT_CELL];
+
+	if (!kernel_lacks_samples(r->stalls, kernel))
+		return;
+	put_share(out, kernel->samples, kernel->due);
+	buf_printf(out, "of the %s samples due: some are missing, or few multiprocessors ran it\n",
+		text_count(count, kernel->due));
+}
+
 static void put_details(const struct report *r, const void *row, struct buf *out)
 {
 	struct annotation a = {0};
 	int error = annotation_make(&a, r->stalls, index_of(r, row), ANNOTATION_ALL);
 
+	put_shortfall(r, row, out);
 	put_reasons(r, out, index_of(r, row));
 	/* Without any known line, the table would be one row for all. */
 	if (!error && annotation_has_lines(&a))
@@ -329,6 +342,7 @@ static const struct column kernel_columns[] = {
 	{"total", "total_ns", 1, 10, DURATION(struct kernel_sum, time_ns), .is_absent = is_no_kernel},
 	{"of GPU", NULL, 2, 8, SHARE_OF(struct kernel_sum, time_ns, gpu_ns), .is_absent = is_no_kernel},
 	{"samples", "samples", 3, 11, COUNT(struct kernel_sum, samples)},
+	{.key = "due", COUNT(struct kernel_sum, due)},
 	{.key = "latency", COUNT(struct kernel_sum, latency)},
 	{.key = "issuing", COUNT(struct kernel_sum, issuing)},
 	{"issuing", NULL, 4, 9, SHARE(struct kernel_sum, issuing, samples)},
@@ -398,6 +412,7 @@ void report_stalls_json(const struct report *r, struct json_writer *w)
 	json_begin(w, "stalls", '{');
 	put_windows(&k->windows, w);
 	json_number(w, "samples", k->samples);
+	json_number(w, "due", k->due);
 	json_number(w, "latency", k->latency);
 	json_number(w, "issuing", k->issuing);
 	json_number(w, "apportioned", k->apportioned);

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	11u
+#define WIRE_VERSION	12u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -387,6 +387,8 @@ struct wire_device {
 	uint32_t name_size;
 	uint64_t memory_bytes;
 	uint8_t uuid[16];
+	uint32_t clock_khz; /* of the multiprocessors, at most; 0: not known */
+	uint32_t pad2;
 };
 
 /* Which tracer is in use. Followed by `path_size` bytes of its path. */
@@ -480,6 +482,8 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_CONTEXT,   /* another context of the process on this device is sampled */
 	WIRE_STALLS_PROCESS,   /* another process of the user, or of root, samples this device */
 	WIRE_STALLS_STRANGER,  /* no refusal: another user claims the device, which is sampled */
+	WIRE_STALLS_OVERRUN, /* the tracer's memory for samples was full, and nothing came later */
+	WIRE_STALLS_UNFETCHED, /* it ended while the tracer still had samples to hand over */
 	WIRE_STALLS_REFUSALS
 };
 
@@ -487,7 +491,9 @@ enum wire_stalls_refusal {
 struct wire_stalls_refused {
 	uint8_t type;
 	uint8_t refusal; /* enum wire_stalls_refusal */
-	uint16_t pad;
+	/* where samples came too fast: 2^period cycles are slow enough; 0: not known */
+	uint8_t period;
+	uint8_t pad;
 	uint32_t device;
 	uint32_t context;
 	int32_t result;	     /* the tracer's */

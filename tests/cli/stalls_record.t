@@ -77,6 +77,29 @@ same_as_before "naming the code of a finished recording leaves GPU code as it is
 record sh -c "XPUPROF_SIM_MACHINE='another $$' '$launches' --repeat 20 & '$launches' --repeat 20; wait"
 same_as_before "two processes that run the same code, each on a GPU of its own, have the same"
 
+# due NAME: the samples that are there and those that are due, in percent
+due() {
+	xpuprof report --stalls --json p.xpu | tr , '\n' | awk -F: '/"due"/ && !due { due = $2 } /"taken"/ { taken = $2 }
+		END { printf "%.0f\n", due ? 100 * taken / due : -1 }'
+}
+is_from_to() { # LEAST MOST NAME
+	share=$(due)
+	[ "$share" -ge "$1" ] && [ "$share" -le "$2" ]
+	result $? "$3"
+}
+record "$launches" --repeat 100
+is_from_to 98 102 "the samples are as many as the times of kernels, their blocks and the clock make due"
+rm -f p.xpu
+XPUPROF_SIM_FAULTS=stalls-behind=1 run "$build/xpuprof" record --stalls=4096 --gpu-only -o p.xpu -- "$launches" --repeat 100
+has "$status $err" "0 " "a program ends as alone when CUPTI falls behind with its samples"
+has "$err" "it had more when the recording ended; --stalls=8192 is slow enough" "which is said, with a period that is long enough"
+is_from_to 0 50 "the report knows that most did not come"
+xpuprof report --stalls p.xpu | grep -q "of the [0-9,]* samples due"
+result $? "and says so at the kernels"
+XPUPROF_SIM_FAULTS=stalls-full=2 run "$build/xpuprof" record --stalls=4096 --gpu-only -o p.xpu -- "$launches" --repeat 100
+has "$err" "its memory was full, and of what ran later there are none; --stalls=8192 is slow enough" \
+	"when CUPTI has no room for samples any more, that is said"
+
 # What reads the code of the program's images has no more rights than the program.
 cat >nvdisasm <<'END'
 #!/bin/sh

@@ -5,7 +5,9 @@
  * overhead.
  *
  *	XPUPROF_FLOOR=activity		records of kernels, copies and sets
- *	XPUPROF_FLOOR=callbacks		ENTER and EXIT of launches
+ *	XPUPROF_FLOOR=callbacks		ENTER and EXIT of launches, of the runtime and the driver
+ *	XPUPROF_FLOOR=driver		the driver's only
+ *	XPUPROF_FLOOR=runtime		the runtime's only
  *	XPUPROF_FLOOR=activity,callbacks
  *
  * Prints at the end, on stderr, what it received. It links nothing of CUDA.
@@ -114,7 +116,7 @@ static bool load(void)
 }
 
 /* The numbers of cupti_driver_cbid.h and cupti_runtime_cbid.h. */
-static int enable_callbacks(void)
+static int enable_callbacks(bool of_driver, bool of_runtime)
 {
 	static const CUpti_CallbackId driver[] = {307, 442, 477, 478, 514, 515, 652, 653};
 	static const CUpti_CallbackId runtime[] = {
@@ -122,10 +124,10 @@ static int enable_callbacks(void)
 	CUpti_SubscriberHandle subscriber;
 	int error = tool.Subscribe(&subscriber, callback, NULL);
 
-	for (size_t i = 0; i < sizeof(driver) / sizeof(*driver) && !error; i++)
+	for (size_t i = 0; i < sizeof(driver) / sizeof(*driver) && of_driver && !error; i++)
 		error = tool.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
 	/* The last two are new in CUDA 13. */
-	for (size_t i = 0; i < sizeof(runtime) / sizeof(*runtime) && !error; i++)
+	for (size_t i = 0; i < sizeof(runtime) / sizeof(*runtime) && of_runtime && !error; i++)
 		if (tool.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]) &&
 			runtime[i] < 505)
 			error = CUPTI_ERROR_UNKNOWN;
@@ -152,6 +154,7 @@ int InitializeInjection(void);
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	const char *what = getenv("XPUPROF_FLOOR");
+	bool callbacks, driver, runtime;
 	int error = 0;
 
 	if (!load()) {
@@ -160,8 +163,11 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	}
 	if (!what)
 		what = "activity";
-	if (!error && strstr(what, "callbacks"))
-		error = enable_callbacks();
+	callbacks = strstr(what, "callbacks");
+	driver = callbacks || strstr(what, "driver");
+	runtime = callbacks || strstr(what, "runtime");
+	if (driver || runtime)
+		error = enable_callbacks(driver, runtime);
 	if (!error && strstr(what, "activity"))
 		error = enable_activity();
 	if (error)

@@ -57,6 +57,25 @@ def check_all(program, folder):
             result(False, f"{name} was sampled")
             continue
         check_kernel(name, expected, kernel[0], lines[name], device)
+    check_short_period(program, folder)
+
+
+def check_short_period(program, folder):
+    """Three kernels one after the other at periods that CUPTI can hardly follow: all samples that are due come, or the
+    recording says that they did not, and why."""
+    profile = os.path.join(folder, "short.xpu")
+    names = ("stall_mio_throttle", "stall_wait", "stall_not_selected")
+    for period in (8192, 4096, 2048):
+        recorded = run(XPUPROF, "record", f"--stalls={period}", "-o", profile, "--", program, "--ms", "230", *names)
+        note(recorded.stderr)
+        stalls = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)["stalls"]
+        refused = " ".join(stalls["refused"] or [])
+        shares = [k["samples"] / k["due"] for k in stalls["kernels"] if k["due"] and k["name"].startswith(names)]
+        whole = len(shares) == len(names) and min(shares) > 0.9
+        result(whole or "faster than CUPTI hands them over" in refused and "--stalls=" in refused,
+               f"a sample every {period} cycles: all that are due come, or it is said", *(f"{s:.4f}" for s in shares), refused)
+        if period == 8192:
+            result(whole, "at 8192 cycles all three kernels have theirs", stalls["taken"], stalls["due"])
 
 
 sys.exit(gpu_tap.main(check_all, SOURCE, "-lineinfo"))

@@ -206,6 +206,7 @@ static void write_devices(struct profile_writer *w)
 		d.ordinal = i;
 		d.name = random_id(STRINGS);
 		d.sm_count = random_u32();
+		d.clock_khz = random_u32();
 		d.memory_bytes = random_number(64);
 		CHECK(!profile_add_device(w, &d, &id));
 		CHECK(id == i + 1);
@@ -652,7 +653,7 @@ static bool same_thread(const struct profile_thread *a, const struct profile_thr
 static bool same_device(const struct profile_device *a, const struct profile_device *b)
 {
 	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && a->ordinal == b->ordinal &&
-	       a->name == b->name && a->sm_count == b->sm_count &&
+	       a->name == b->name && a->sm_count == b->sm_count && a->clock_khz == b->clock_khz &&
 	       a->memory_bytes == b->memory_bytes;
 }
 

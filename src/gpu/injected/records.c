@@ -348,7 +348,11 @@ static int add_device(struct instance *i, const struct wire_device *d, const cha
 {
 	struct injected *s = i->injected;
 	struct profile_device device = {
-		.ordinal = d->ordinal, .sm_count = d->sm_count, .memory_bytes = d->memory_bytes};
+		.ordinal = d->ordinal,
+		.sm_count = d->sm_count,
+		.memory_bytes = d->memory_bytes,
+		.clock_khz = d->clock_khz,
+	};
 	uint32_t *id = &i->devices[d->ordinal];
 	int error;
 

@@ -229,6 +229,8 @@ static void put_refusal(
 	if (b->size)
 		buf_putc(b, '\n');
 	buf_puts(b, api->stalls_refusals[r->refusal]);
+	if (r->period && r->period < 32)
+		buf_printf(b, "; --stalls=%u is slow enough", 1u << r->period);
 	if (r->result)
 		buf_printf(b, " (%s error %d)", api->tracer, (int)r->result);
 	put_holder(i, r, b);

@@ -65,18 +65,21 @@ static bool describe_device(uint32_t ordinal)
 	struct wire_device record = {.type = WIRE_DEVICE, .ordinal = ordinal};
 	char name[256] = "";
 	size_t bytes = 0;
-	int device, sms = 0;
+	int device, sms = 0, khz = 0;
 
 	if (d->cuDeviceGet && !d->cuDeviceGet(&device, (int)ordinal)) {
 		if (d->cuDeviceGetName)
 			d->cuDeviceGetName(name, sizeof(name) - 1, device);
-		if (d->cuDeviceGetAttribute)
+		if (d->cuDeviceGetAttribute) {
 			d->cuDeviceGetAttribute(&sms, CUDA_ATTRIBUTE_SM_COUNT, device);
+			d->cuDeviceGetAttribute(&khz, CUDA_ATTRIBUTE_CLOCK_KHZ, device);
+		}
 		if (d->cuDeviceTotalMem_v2)
 			d->cuDeviceTotalMem_v2(&bytes, device);
 		get_uuid(device, record.uuid);
 	}
 	record.sm_count = (uint32_t)sms;
+	record.clock_khz = (uint32_t)khz;
 	record.memory_bytes = bytes;
 	record.name_size = (uint32_t)strnlen(name, sizeof(name));
 	return send_long(&record, sizeof(record), name, record.name_size);

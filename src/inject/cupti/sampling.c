@@ -56,6 +56,12 @@
 #define LATENCY_NS	 10000000ull /* of samples, with that: 5 to 20 ms */
 #define QUIET_NS	 30000000ull /* so long nothing came: then nothing will */
 #define FINISH_NS	 300000000ull
+/* Samples that come faster than CUPTI hands over pile up in its memory; what is left then comes in
+ * heaps. It hands over 18 to 30 million a second (13.0, with an H200). */
+#define FAST	       4000000u	 /* a second, from then on it can fall behind */
+#define HANDED_OVER    16000000u /* a second: that many it can */
+#define QUIET_FAST_NS  500000000ull
+#define FINISH_FAST_NS 4000000000ull
 /* A kernel with 1 % of 10 s is to get 1,000 samples, though it may run on one SM only. */
 #define SAMPLES_A_SECOND 10000u
 #define PERIOD_MIN	 5
@@ -94,6 +100,8 @@ struct slot {
 	uint32_t device; /* ordinal */
 	uint32_t id;	 /* of the context */
 	uint8_t period;
+	uint8_t safe_period; /* with which CUPTI does not fall behind; 0: not known */
+	bool is_fast;	     /* it may fall behind */
 	uint64_t since_ns;
 	struct buffer fetched;
 	struct buffer rest; /* what is left when sampling ends; CUPTI has its address */
@@ -197,6 +205,11 @@ static bool put_patiently(const void *head, size_t head_size, const void *body, 
 	return true;
 }
 
+static bool came_too_fast(enum wire_stalls_refusal refusal)
+{
+	return refusal == WIRE_STALLS_OVERRUN || refusal == WIRE_STALLS_UNFETCHED;
+}
+
 /* Once for each kind of refusal. */
 static void report_holder(const struct slot *p, enum wire_stalls_refusal refusal, int result,
 	const struct claim_holder *holder)
@@ -204,6 +217,7 @@ static void report_holder(const struct slot *p, enum wire_stalls_refusal refusal
 	struct wire_stalls_refused record = {
 		.type = WIRE_STALLS_REFUSED,
 		.refusal = (uint8_t)refusal,
+		.period = came_too_fast(refusal) ? p->safe_period : 0,
 		.device = p->device,
 		.context = p->id,
 		.result = result,
@@ -486,8 +500,8 @@ static int fetch_once(struct slot *p, bool ours)
 
 /*
  * Samples cannot be fetched, now or later. When another process has begun to sample the device,
- * CUPTI returns CUPTI_UNKNOWN, if it has not ended altogether. When samples ran over, it returns
- * that memory is short. The end of a context is reported elsewhere.
+ * CUPTI returns CUPTI_UNKNOWN, if it has not ended altogether. When its memory was full once, it
+ * returns that memory is short, then and always. The end of a context is reported elsewhere.
  */
 static void give_up(struct slot *p, int result, bool ours)
 {
@@ -497,7 +511,9 @@ static void give_up(struct slot *p, int result, bool ours)
 		    &p->state, &sampled, GIVEN_UP, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
 		result == CUPTI_INVALID_CONTEXT)
 		return;
-	if (result != CUPTI_UNKNOWN)
+	if (result == CUPTI_OUT_OF_MEMORY)
+		report_refusal(p, WIRE_STALLS_OVERRUN, result);
+	else if (result != CUPTI_UNKNOWN)
 		report_refusal(p, refusal_of(result), result);
 	else if (!ours || health_ask(result))
 		report_refusal(p, WIRE_STALLS_DISPLACED, result);
@@ -586,15 +602,28 @@ static uint8_t choose_period(const struct slot *p, uint64_t clock_hz)
 	return period;
 }
 
-/* Each of the multiprocessors leaves a sample each period. */
+/* The cycles of all multiprocessors in a second: each leaves a sample each period. */
+static uint64_t cycles_a_second(const struct slot *p, uint64_t clock_hz)
+{
+	return (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_SM_COUNT) * clock_hz;
+}
+
 static size_t choose_memory(const struct slot *p, uint64_t clock_hz, uint8_t period)
 {
-	uint64_t sms = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_SM_COUNT);
-	uint64_t bytes = (sms * clock_hz >> period) * SAMPLE_BYTES * MEMORY_SECONDS;
+	uint64_t bytes = (cycles_a_second(p, clock_hz) >> period) * SAMPLE_BYTES * MEMORY_SECONDS;
 
 	if (bytes > MEMORY_MAX)
 		return MEMORY_MAX;
 	return bytes < MEMORY_MIN ? MEMORY_MIN : bytes;
+}
+
+static uint8_t find_safe_period(uint64_t cycles)
+{
+	uint8_t period = PERIOD_MIN;
+
+	while (period < PERIOD_MAX && cycles >> period > HANDED_OVER)
+		period++;
+	return cycles ? period : 0;
 }
 
 static int configure(struct slot *p)
@@ -634,6 +663,8 @@ static int configure(struct slot *p)
 	if (c->PCSamplingGetConfigurationAttribute(&params) || asked.number > PERIOD_MAX)
 		asked.number = period;
 	p->period = (uint8_t)asked.number;
+	p->safe_period = find_safe_period(cycles_a_second(p, clock_hz));
+	p->is_fast = cycles_a_second(p, clock_hz) >> p->period > FAST;
 	return 0;
 }
 
@@ -842,24 +873,36 @@ void sampling_drain_if_due(void)
 	sampling.drained_ns = now_ns();
 }
 
-static bool is_any_sampled(void)
+static bool is_any(bool fast)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++)
-		if (state_of(&sampling.slots[n]) == SAMPLED)
+		if (state_of(&sampling.slots[n]) == SAMPLED && (!fast || sampling.slots[n].is_fast))
 			return true;
 	return false;
 }
 
+static void report_unfetched(void)
+{
+	for (uint32_t n = 0; n < CONTEXTS; n++)
+		if (state_of(&sampling.slots[n]) == SAMPLED && sampling.slots[n].is_fast)
+			report_refusal(&sampling.slots[n], WIRE_STALLS_UNFETCHED, 0);
+}
+
+/* If CUPTI may be far behind, it is waited for as long as something comes. */
 void sampling_finish(bool program_goes_on)
 {
 	struct timespec pause = {.tv_nsec = SLEEP_MS * 1000000 / 2};
-	uint64_t patience_ns = program_goes_on ? QUIET_NS : FINISH_NS;
+	bool fast = is_any(true);
+	uint64_t quiet_ns = fast ? QUIET_FAST_NS : QUIET_NS;
+	uint64_t patience_ns = fast ? FINISH_FAST_NS : program_goes_on ? QUIET_NS : FINISH_NS;
 	uint64_t begin_ns = now_ns(), latest_ns = begin_ns;
 
-	while (!health_has_ended() && is_any_sampled() && now_ns() - latest_ns < QUIET_NS &&
+	while (!health_has_ended() && is_any(false) && now_ns() - latest_ns < quiet_ns &&
 		now_ns() - begin_ns < patience_ns) {
 		if (drain())
 			latest_ns = now_ns();
 		nanosleep(&pause, NULL);
 	}
+	if (fast && !health_has_ended() && now_ns() - latest_ns < quiet_ns)
+		report_unfetched();
 }

@@ -18,7 +18,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "view/stalls/due.h"
 #include "view/stalls/stalls.h"
+
+/* Fewer are too few to miss some. */
+#define DUE_MIN 1000
 
 struct op_time {
 	uint64_t works, time_ns;
@@ -35,6 +39,7 @@ struct gathering {
 	struct map names;	 /* string -> index of k->kernels */
 	uint64_t all_samples;
 	struct stalls launches;
+	struct stalls_due due;
 };
 
 static int add_stall(struct gathering *g, const struct profile_stall *e)
@@ -200,25 +205,36 @@ static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
 	return map_put(&g->names, name, *ret);
 }
 
+static int put_op(struct gathering *g, const struct profile_op *op, const struct op_time *time)
+{
+	struct kernel_sum *kernel;
+	uint64_t due = 0;
+	size_t at;
+	int error = kernel_of_name(g, op->name, &at);
+
+	error = error ?: stalls_due(&g->due, op, time->time_ns, &due);
+	if (error)
+		return error;
+	kernel = &g->k->kernels.items[at];
+	kernel->works += time->works;
+	kernel->time_ns += time->time_ns;
+	if (__builtin_add_overflow(kernel->due, due, &kernel->due) ||
+		__builtin_add_overflow(g->k->due, due, &g->k->due))
+		return -EOVERFLOW;
+	return 0;
+}
+
 static int put_ops(struct gathering *g)
 {
-	int error = 0;
+	int error = stalls_due_init(&g->due, g->r);
 
 	for (size_t i = 0; !error && g->op_index.slots && i <= g->op_index.mask; i++) {
 		const struct map_slot *slot = &g->op_index.slots[i];
 		const struct profile_op *op =
 			slot->used ? profile_op(g->r, (uint32_t)slot->key) : NULL;
-		const struct op_time *time;
-		size_t at;
 
-		if (!op || op->kind != OP_KERNEL)
-			continue;
-		time = &g->ops.items[slot->value];
-		error = kernel_of_name(g, op->name, &at);
-		if (error)
-			break;
-		g->k->kernels.items[at].works += time->works;
-		g->k->kernels.items[at].time_ns += time->time_ns;
+		if (op && op->kind == OP_KERNEL)
+			error = put_op(g, op, &g->ops.items[slot->value]);
 	}
 	return error;
 }
@@ -398,6 +414,7 @@ static int put_kernels(struct gathering *g)
 		k->samples += kernel->samples;
 		k->latency += kernel->latency;
 		k->issuing += kernel->issuing;
+		k->called += kernel->works ? 0 : kernel->samples;
 	}
 	error = error ?: sort_kernels(g);
 	return error ?: stall_counts_settle(&k->by_kernel);
@@ -412,6 +429,7 @@ static void gathering_release(struct gathering *g)
 	map_release(&g->names);
 	vec_release(&g->ops);
 	stalls_release(&g->launches);
+	stalls_due_release(&g->due);
 }
 
 int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r)
@@ -449,6 +467,11 @@ void kernel_stalls_release(struct kernel_stalls *k)
 	free(k->code.first);
 	free(k->code.instructions);
 	*k = (struct kernel_stalls){0};
+}
+
+bool kernel_lacks_samples(const struct kernel_stalls *k, const struct kernel_sum *kernel)
+{
+	return kernel->due >= DUE_MIN && kernel->samples + k->called < kernel->due / 2;
 }
 
 const uint32_t *kernel_instructions(

@@ -30,6 +30,7 @@ struct kernel_sum {
 	uint32_t name;		 /* string: mangled */
 	uint64_t works, time_ns; /* of the kernels of this name; 0: it is called by kernels */
 	uint64_t samples;
+	uint64_t due;	  /* samples that these works should have (due.h); 0: not known */
 	uint64_t latency; /* of these, those of cycles in which no warp was issued */
 	uint64_t issuing; /* of these, those of warps that were not held up */
 	uint32_t images;  /* that have this function, and samples in it */
@@ -60,6 +61,8 @@ struct kernel_stalls {
 	} code;
 	struct kernel_windows windows;
 	uint64_t samples, latency, issuing; /* sums of kernels */
+	uint64_t due;			    /* of all kernels, without samples too */
+	uint64_t called;		    /* of the samples: in functions that kernels call */
 	/* of the samples: stalls.h has more than one launch that may have had them */
 	uint64_t apportioned;
 	uint64_t gpu_ns; /* of all GPU work */
@@ -70,6 +73,10 @@ struct kernel_stalls {
  * bits). `k` comes zeroed, and is to be released in either case. */
 int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r);
 void kernel_stalls_release(struct kernel_stalls *k);
+
+/* Whether most samples of a kernel that were due did not come, even if all those in functions that
+ * kernels call are its own. */
+bool kernel_lacks_samples(const struct kernel_stalls *k, const struct kernel_sum *kernel);
 
 /* The instructions of a function of the profile, by offset: ids. */
 const uint32_t *kernel_instructions(
