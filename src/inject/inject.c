@@ -70,6 +70,11 @@ static void at_exit(void)
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
 }
 
+void exit_before_others(void)
+{
+	atexit(at_exit);
+}
+
 static int make_guard(void)
 {
 	long size = sysconf(_SC_PAGESIZE);

@@ -149,3 +149,5 @@ bool send_slot(const void *payload);
 int collector_start(void);
 /* Asks it to flush everything and to end, and waits for that, but not for ever. */
 void collector_finish(void);
+/* From here on that is done before the exit handlers that were registered until now. */
+void exit_before_others(void);

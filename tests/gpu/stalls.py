@@ -69,7 +69,7 @@ def check_short_period(program, folder):
         recorded = run(XPUPROF, "record", f"--stalls={period}", "-o", profile, "--", program, "--ms", "230", *names)
         note(recorded.stderr)
         stalls = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)["stalls"]
-        refused = " ".join(stalls["refused"] or [])
+        refused = stalls["refused"] or ""
         shares = [k["samples"] / k["due"] for k in stalls["kernels"] if k["due"] and k["name"].startswith(names)]
         whole = len(shares) == len(names) and min(shares) > 0.9
         result(whole or "faster than CUPTI hands them over" in refused and "--stalls=" in refused,

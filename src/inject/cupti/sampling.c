@@ -119,6 +119,7 @@ struct function {
 static struct {
 	struct slot slots[CONTEXTS];
 	uint64_t drained_ns;
+	bool have_come; /* some samples */
 	uint32_t refusals; /* bits: kinds that were reported */
 	/* The rest under this lock. */
 	pthread_mutex_t sending;
@@ -846,6 +847,15 @@ void sampling_context_ends(void *context)
 
 /* ---- our thread ---- */
 
+/* What CUPTI's threads have not decoded when the program exits, they never do: CUPTI stops them in
+ * an exit handler, which it registers when it begins to sample. */
+static void note_samples(void)
+{
+	if (!sampling.have_come)
+		exit_before_others();
+	sampling.have_come = true;
+}
+
 /* True: some samples came. */
 static bool drain(void)
 {
@@ -860,6 +870,8 @@ static bool drain(void)
 			some |= fetch(p, true);
 		pthread_mutex_unlock(&p->lock);
 	}
+	if (some)
+		note_samples();
 	return some;
 }
 
