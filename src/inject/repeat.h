@@ -3,7 +3,8 @@
  * Recognizes a stack that was walked before, without walking it.
  *
  * A walk by unwind tables follows from the words of the stack that it reads: the return addresses,
- * and the saved frame pointers that some frames are found by. Where those words are follows from
+ * and the pointers into the stack that some frames are found by: saved frame pointers, and where a
+ * function that realigns the stack keeps its own. Where those words are follows from
  * them too. So when all of them, at the addresses where that walk found them, are what they were
  * (pointers into the stack: relative to it), the walk would find the same frames again. This costs
  * a load and a comparison for each word, none of which waits for another, where a walk has to

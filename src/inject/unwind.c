@@ -266,32 +266,46 @@ static inline uint16_t slot_at(struct home *h, uint64_t address)
 	return (uint16_t)(offset / 8);
 }
 
-/* A frame is found by this frame pointer. */
-static inline void note_base(struct home *h, uint64_t fp)
+/* A frame is found by this word of the stack, which points into it. */
+static inline void note_base(struct home *h, uint64_t slot, uint64_t word)
 {
 	struct unwound *out = h->out;
 	uint32_t n = out->base_count;
 
-	if (h->fp_slot == NO_SLOT || n == UNWOUND_BASES) {
+	if (slot == NO_SLOT || n == UNWOUND_BASES) {
 		out->repeatable = false;
 		return;
 	}
-	out->base_slots[n] = slot_at(h, h->fp_slot);
-	out->bases[n] = fp - out->frame;
+	out->base_slots[n] = slot_at(h, slot);
+	out->bases[n] = word - out->frame;
 	out->base_count = n + 1;
+}
+
+/* A function that realigns its stack keeps its CFA in a word of it. */
+static void note_deref(struct home *h, uint64_t slot)
+{
+	uint64_t word = 0;
+
+	if (!walk_home_read(&h->walk, slot, &word))
+		h->out->repeatable = false;
+	note_base(h, slot, word);
 }
 
 /* Before a step by this rule, of any kind. */
 static void note_rule(struct home *h, const struct walk_rule *rule)
 {
-	bool by_fp = rule->cfa == WALK_CFA_FP || rule->fp == WALK_SAVED_FP;
+	const struct walk *w = &h->walk;
 
-	if (rule->cfa != WALK_CFA_SP && rule->cfa != WALK_CFA_FP && rule->cfa != WALK_CFA_END)
+	if (rule->cfa == WALK_CFA_REGISTER || rule->cfa == WALK_CFA_SIGNAL)
 		h->out->repeatable = false;
 	if (rule->cfa != WALK_CFA_END && rule->ra != WALK_SAVED_CFA)
 		h->out->repeatable = false;
-	if (by_fp)
-		note_base(h, h->walk.fp);
+	if (rule->cfa == WALK_CFA_FP || rule->cfa == WALK_CFA_FP_DEREF || rule->fp == WALK_SAVED_FP)
+		note_base(h, h->fp_slot, w->fp);
+	if (rule->cfa == WALK_CFA_FP_DEREF)
+		note_deref(h, w->fp + (int64_t)rule->cfa_offset);
+	if (rule->cfa == WALK_CFA_SP_DEREF)
+		note_deref(h, w->sp + (int64_t)rule->cfa_offset);
 	if (rule->fp == WALK_SAVED_FP)
 		h->fp_slot = h->walk.fp + (int64_t)rule->fp_offset;
 	else if (rule->fp == WALK_SAVED_UNKNOWN)
@@ -461,7 +475,7 @@ static uint32_t simple_steps(struct home *h, uint32_t depth)
 		if (++n < WALK_FRAMES_MAX)
 			out->slots[n] = slot_at(h, cfa - 8);
 		if (rule & RULE_FP)
-			note_base(h, fp);
+			note_base(h, h->fp_slot, fp);
 		if (saved) {
 			h->fp_slot = cfa - 8 * saved;
 			fp = *(const uint64_t *)h->fp_slot;

@@ -27,7 +27,8 @@ struct unwound {
 	uint32_t base_count;
 	bool repeatable;    /* the words noted below are all that the native walk read */
 	bool python_walked; /* `python` has its frames; before, it stands at the innermost one */
-	/* Frame pointers that frames were found by: where they were, and what, less `frame`. */
+	/* Pointers into the stack that frames were found by: where they were, and what, less
+	 * `frame`. */
 	uint16_t base_slots[UNWOUND_BASES];
 	uint64_t bases[UNWOUND_BASES];
 	/* Where the address of each native frame was, counted in words from `frame`. */

@@ -11,6 +11,7 @@
 #include <ucontext.h>
 
 #include "fake_python.h"
+#include "inject/repeat.h"
 #include "inprocess.h"
 #include "random.h"
 #include "tap.h"
@@ -332,6 +333,60 @@ static void what_comes_again_in_turn_is_distinguished(void)
 	CHECK(numbers[0] != numbers[1]);
 }
 
+static struct unwound realigned_walk;
+static uint64_t noted[WALK_FRAMES_MAX * 4];
+
+/* Walks from here and notes it, or else whether this is what was noted. */
+static __attribute__((noinline)) bool note_or_recognize(bool note)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), end = stack_end_of(frame);
+	static struct unwound now; /* too large for this stack */
+
+	if (!note) {
+		unwind_begin(&now, frame);
+		return repeat_matches(
+			(const struct repeat *)noted, realigned_walk.words, 0, &now, end);
+	}
+	unwind_begin(&realigned_walk, frame);
+	unwind_stack(&realigned_walk, end);
+	CHECK(repeat_words(&realigned_walk) < sizeof(noted) / sizeof(noted[0]));
+	repeat_note((struct repeat *)noted, &realigned_walk);
+	return realigned_walk.repeatable && realigned_walk.walk_end == WALK_COMPLETE;
+}
+
+/* Its CFA is in a word of its own frame. */
+static __attribute__((noinline)) bool realigned(bool note, size_t more_bytes)
+{
+	volatile char __attribute__((aligned(128))) room[256];
+	volatile char *more = __builtin_alloca(more_bytes);
+	bool result;
+
+	room[0] = more[0] = 1;
+	result = note_or_recognize(note);
+	return result && room[0] == more[0];
+}
+
+/* One call, so that all calls are from the same place. */
+static __attribute__((noinline)) bool under_realigned(bool note, size_t more_bytes)
+{
+	bool result = realigned(note, more_bytes);
+
+	__asm__ volatile("");
+	return result;
+}
+
+static void stacks_with_realigned_frames_are_recognized(void)
+{
+	static const struct {
+		bool note;
+		size_t more_bytes;
+		bool expected;
+	} calls[] = {{true, 16, true}, {false, 16, true}, {false, 4096, false}, {false, 16, true}};
+
+	for (volatile size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++)
+		CHECK(under_realigned(calls[n].note, calls[n].more_bytes) == calls[n].expected);
+}
+
 /* A Python function, called from a loop of its own, and the number of a launch in it. */
 static __attribute__((noinline)) uint32_t launch_from_python(
 	const void *code, const void *at, struct python_frame *outer)
@@ -630,6 +685,7 @@ int main(void)
 	RUN(a_stack_is_sent_once_and_then_named);
 	RUN(after_code_was_replaced_stacks_have_other_numbers);
 	RUN(what_comes_again_in_turn_is_distinguished);
+	RUN(stacks_with_realigned_frames_are_recognized);
 	RUN(python_frames_that_differ_are_other_stacks);
 	RUN(what_walks_go_by_is_not_changed_under_them);
 	RUN(an_interpreter_that_may_be_unloaded_is_not_walked);

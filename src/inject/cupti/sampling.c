@@ -119,7 +119,7 @@ struct function {
 static struct {
 	struct slot slots[CONTEXTS];
 	uint64_t drained_ns;
-	bool have_come; /* some samples */
+	bool have_come;	   /* some samples */
 	uint32_t refusals; /* bits: kinds that were reported */
 	/* The rest under this lock. */
 	pthread_mutex_t sending;

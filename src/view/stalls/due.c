@@ -19,8 +19,8 @@ static int find_period(struct stalls_due *d, const struct profile_op *op, uint64
 {
 	const struct stall_context *context;
 	uint32_t number = 0;
-	int error = stall_windows_context(
-		&d->windows, op->process, op->device, op->context, &number);
+	int error =
+		stall_windows_context(&d->windows, op->process, op->device, op->context, &number);
 
 	*ret = 0;
 	if (error)
