@@ -54,14 +54,17 @@
 #define PAUSE_NS	 200000
 #define SLEEP_MS	 10
 #define LATENCY_NS	 10000000ull /* of samples, with that: 5 to 20 ms */
-#define QUIET_NS	 30000000ull /* so long nothing came: then nothing will */
+#define STOP_NS		 30000000ull
 #define FINISH_NS	 300000000ull
 /* Samples that come faster than CUPTI hands over pile up in its memory; what is left then comes in
  * heaps. It hands over 18 to 30 million a second (13.0, with an H200). */
 #define FAST	       4000000u	 /* a second, from then on it can fall behind */
 #define HANDED_OVER    16000000u /* a second: that many it can */
-#define QUIET_FAST_NS  500000000ull
 #define FINISH_FAST_NS 4000000000ull
+/* So often nothing came, with half of SLEEP_MS between: then nothing will. Time is no measure: to
+ * fetch may take more than a second while CUPTI decodes. */
+#define QUIET	   6
+#define QUIET_FAST 100
 /* A kernel with 1 % of 10 s is to get 1,000 samples, though it may run on one SM only. */
 #define SAMPLES_A_SECOND 10000u
 #define PERIOD_MIN	 5
@@ -905,16 +908,15 @@ void sampling_finish(bool program_goes_on)
 {
 	struct timespec pause = {.tv_nsec = SLEEP_MS * 1000000 / 2};
 	bool fast = is_any(true);
-	uint64_t quiet_ns = fast ? QUIET_FAST_NS : QUIET_NS;
-	uint64_t patience_ns = fast ? FINISH_FAST_NS : program_goes_on ? QUIET_NS : FINISH_NS;
-	uint64_t begin_ns = now_ns(), latest_ns = begin_ns;
+	uint64_t patience_ns = fast ? FINISH_FAST_NS : program_goes_on ? STOP_NS : FINISH_NS;
+	uint64_t begin_ns = now_ns();
+	unsigned int quiet = 0, enough = fast ? QUIET_FAST : QUIET;
 
-	while (!health_has_ended() && is_any(false) && now_ns() - latest_ns < quiet_ns &&
+	while (!health_has_ended() && is_any(false) && quiet < enough &&
 		now_ns() - begin_ns < patience_ns) {
-		if (drain())
-			latest_ns = now_ns();
+		quiet = drain() ? 0 : quiet + 1;
 		nanosleep(&pause, NULL);
 	}
-	if (fast && !health_has_ended() && now_ns() - latest_ns < quiet_ns)
+	if (fast && !health_has_ended() && quiet < enough)
 		report_unfetched();
 }
