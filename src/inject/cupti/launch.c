@@ -134,6 +134,8 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 		syncs_send_record(d, &open->target, open->start_ns);
 	else
 		report_call(info, CUDA_CALL_ID(domain, id), d, open);
+	if (library.stalls && (info->kind == WIRE_CALL_LAUNCH || info->kind == WIRE_CALL_GRAPH))
+		sampling_launched();
 }
 
 static void context_ends(void *context)

@@ -122,7 +122,7 @@ struct function {
 static struct {
 	struct slot slots[CONTEXTS];
 	uint64_t drained_ns;
-	bool have_come;	   /* some samples */
+	uint32_t exits;	   /* enum exit_time: when our exit handler was registered again */
 	uint32_t refusals; /* bits: kinds that were reported */
 	/* The rest under this lock. */
 	pthread_mutex_t sending;
@@ -850,13 +850,31 @@ void sampling_context_ends(void *context)
 
 /* ---- our thread ---- */
 
-/* What CUPTI's threads have not decoded when the program exits, they never do: CUPTI stops them in
- * an exit handler, which it registers when it begins to sample. */
-static void note_samples(void)
+/*
+ * What CUPTI's threads have not decoded when the program exits, they never do: an exit handler of
+ * CUPTI's stops them, which is registered some time after the context was made. So ours is
+ * registered again when a kernel was launched, and when the first samples have come.
+ */
+enum exit_time {
+	EXIT_LAUNCHED = 1,
+	EXIT_SAMPLED = 2,
+};
+
+static void exit_first(enum exit_time time)
 {
-	if (!sampling.have_come)
-		exit_before_others();
-	sampling.have_come = true;
+	struct undisturbed u;
+
+	if (__atomic_load_n(&sampling.exits, __ATOMIC_RELAXED) & time ||
+		__atomic_fetch_or(&sampling.exits, time, __ATOMIC_RELAXED) & time)
+		return;
+	begin_slow(&u);
+	exit_before_others();
+	end_slow(&u);
+}
+
+void sampling_launched(void)
+{
+	exit_first(EXIT_LAUNCHED);
 }
 
 /* True: some samples came. */
@@ -874,7 +892,7 @@ static bool drain(void)
 		pthread_mutex_unlock(&p->lock);
 	}
 	if (some)
-		note_samples();
+		exit_first(EXIT_SAMPLED);
 	return some;
 }
 

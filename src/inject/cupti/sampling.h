@@ -4,7 +4,7 @@
  * from its creation to its end.
  *
  * Threads: the program's threads make and destroy contexts; in between ours fetches the samples.
- * Nothing here is on the launch path.
+ * Only sampling_launched is on the launch path.
  */
 #pragma once
 
@@ -13,6 +13,8 @@
 /* A context was made, or is about to be destroyed: in the program's thread that does it. */
 void sampling_context_created(void *context);
 void sampling_context_ends(void *context);
+/* A kernel was launched: in the program's thread. */
+void sampling_launched(void);
 
 /* Our thread: fetches the samples that have come, if it is time again. */
 void sampling_drain_if_due(void);
