@@ -110,15 +110,15 @@ struct walk_python_code {
 	uint8_t lines[WALK_PYTHON_CODE_LINES];
 };
 
-/* 16 bits of what a code object is, from the 32 bytes at code_check. 0 in a frame means that they
- * could not be read. */
+/* 16 bits of what a code object is, from the 32 bytes at code_check. The last is always 1: 0 in a
+ * frame means that they could not be read. */
 static inline uint64_t walk_python_check(const uint64_t words[4])
 {
 	uint64_t h = words[0] ^ (words[1] << 7 | words[1] >> 57) ^
 		     (words[2] << 19 | words[2] >> 45) ^ (words[3] << 31 | words[3] >> 33);
 
 	h *= HASH_FACTOR;
-	return h >> 48;
+	return h >> 48 | 1;
 }
 
 /* What a walk found, and, below, where it stands. */

@@ -167,6 +167,16 @@ static bool is_readable(void)
 	return good;
 }
 
+/* Of one in 65,536 code objects nothing would be known for longer than a sample. */
+static void what_was_read_of_a_code_object_is_never_taken_for_nothing(void)
+{
+	uint32_t zeros = 0;
+
+	for (uint64_t i = 0; i < 1 << 20; i++)
+		zeros += !walk_python_check((uint64_t[4]){i << 4, i << 5, i << 6, i << 7});
+	CHECK(!zeros);
+}
+
 static void names_come_from_another_process(void)
 {
 	struct process *self;
@@ -416,6 +426,7 @@ int main(int argc, char **argv)
 		answer_as_told();
 		return 0;
 	}
+	RUN(what_was_read_of_a_code_object_is_never_taken_for_nothing);
 	RUN(names_come_from_another_process);
 	RUN(without_one_they_are_there_at_once);
 	RUN(code_that_is_none_is_unknown_and_asked_for_again);
