@@ -179,9 +179,10 @@ def check_attached(ends):
         time.sleep(0.3)
         stop(program.pid)
         before_ns = ran_ns(program.pid)
+        if os.path.exists("p.xpu"):
+            os.remove("p.xpu")
         recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--cpu-only", "-p", str(program.pid), "-o", "p.xpu"])
         tap.result(wait_for(lambda: os.path.exists("p.xpu") and os.path.getsize("p.xpu")), f"{name}: it is recorded")
-        time.sleep(0.5)
         os.kill(program.pid, signal.SIGCONT)
         if ends:
             used = os.wait4(program.pid, 0)[2]
