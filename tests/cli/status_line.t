@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What `xpuprof record` writes on the terminal on which the program prints, as a screen shows it in the end."""
+import contextlib
 import fcntl
 import os
 import pty
 import re
+import select
+import signal
 import struct
 import subprocess
 import termios
@@ -86,8 +89,14 @@ def run_on_terminal(*command, stdin=None, term="xterm", pipe=None, when=None):
                                env={**os.environ, "TERM": term, "COLUMNS": ""})
     os.close(inner)
     screen, text = Screen(), b""
+    # To the end of the process: what it started may have the terminal for longer.
     while True:
+        ended = process.poll() is not None
         try:
+            if ended and not select.select([outer], [], [], 0)[0]:
+                break
+            if not select.select([outer], [], [], 0.05)[0]:
+                continue
             part = os.read(outer, 65536)
         except OSError:
             break
@@ -96,7 +105,10 @@ def run_on_terminal(*command, stdin=None, term="xterm", pipe=None, when=None):
             os.write(outer, keys)
     screen.write(text.decode())
     os.close(outer)
-    return screen, text.decode(), process.wait()
+    status = process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return screen, text.decode(), status
 
 
 def record(*arguments, **more):
