@@ -36,8 +36,11 @@ def try_test(test):
     first = len(results)
     for _ in range(3):
         del results[first:]
+        begin = time.monotonic()
         test()
-        if all(ok for ok, _, _ in results[first:]):
+        wrong = [name for ok, name, _ in results[first:] if not ok]
+        print(f"# {test.__name__}: {time.monotonic() - begin:.1f} s", *wrong[:1], sep=", not: ", flush=True)
+        if not wrong:
             return
 
 

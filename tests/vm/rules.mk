@@ -4,6 +4,8 @@ KERNELS := $(wildcard tests/vm/kernels/*)
 VM_PROGRAMS := $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless $(B)/tests/vm/leaks \
 	$(if $(filter 1,$(BPF)),$(B)/tests/vm/load_programs)
 
+VM_UNIT_TESTS := $(filter %/bpf_walk_test.t %/monitor_watch_test.t,$(UNIT_TESTS))
+
 .PHONY: check-kernels
 tests: $(VM_PROGRAMS)
 
@@ -20,12 +22,12 @@ $(B)/tests/vm/leaks: tests/vm/leaks.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -o $@ $<
 
-# As with `check`, what fails on a busy machine gets one more try: these are emulated, and slow anyway.
-KERNELS_PROVE := XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run --statefile $(B)/kernels.state
+# As with `check`, those tests that fail on a busy machine get one more try: these are emulated, and slow anyway.
+KERNELS_PROVE := XPUPROF_BUILD=$(abspath $(B)) prove --timer --statefile $(B)/kernels.state
 
-check-kernels: all tests
+check-kernels: all tests $(VM_UNIT_TESTS)
 	@rm -f $(B)/kernels.state
-	@$(KERNELS_PROVE) --state=save $(KERNELS) $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)) || { \
+	@$(KERNELS_PROVE) --exec tests/vm/run --state=save $(KERNELS) $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)) || { \
 		grep -q 'last_result: [^0]' $(B)/kernels.state && \
 		echo && echo "== those that failed" && \
-		$(KERNELS_PROVE) --state=failed $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)); }
+		$(KERNELS_PROVE) --exec "tests/vm/run --failed" --state=failed $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS)); }
