@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs what is missing (Debian, with apt), builds, and runs all tests.
 #
-#	./test.sh            everything: the tests, the fuzzers for a while, the tests with sanitizers
+#	./test.sh            everything: the tests, the fuzzers for a while, the tests with sanitizers, each unit test once
 #	./test.sh --quick    the tests alone
 #
 # Tests that this machine cannot run (no rights for BPF, no browser, no QEMU) say so and are skipped.
@@ -73,14 +73,18 @@ mkdir -p $logs
 begin browser tests/browser/install.sh build/browser
 begin prometheus tests/prometheus/fetch build/prometheus
 say "build"
-make -j"$jobs" all tests
+unit=0 # with sanitizers alone, which find all that would be found without
+[ -z "$quick" ] || unit=1
+make -j"$jobs" UNIT=$unit all tests
 show browser "readers for the browser tests" ||
 	echo "they could not be fetched; those tests will be skipped"
 show prometheus "Prometheus" ||
 	echo "it could not be fetched; the tests that need it will be skipped"
+# Nothing else that counts runs beside tests, and many of them wait for most of their time.
+test_jobs=${TEST_JOBS:-$((3 * jobs))}
 if [ "$quick" ]; then
 	say "tests"
-	make check TEST_JOBS="${TEST_JOBS:-$((3 * jobs))}" # nothing else runs beside them
+	make check TEST_JOBS="$test_jobs"
 	exit
 fi
 
@@ -90,14 +94,16 @@ for test in programs samples launches walk waits monitor_programs monitor_drm bl
 	kernel_tests="$kernel_tests tests/vm/$test.t"
 done
 # An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: each has the
-# processors for itself, but for what yields to it.
-begin kernel make check-kernels KERNELS=tests/vm/kernels/6.1 KERNEL_TESTS="$kernel_tests"
-begin sanitized nice -n 19 make -j"$jobs" SAN=1 all tests
+# processors for itself, but for what yields to it. The sanitizers' build is wanted before the fuzzers.
+begin kernel make UNIT=0 check-kernels KERNELS=tests/vm/kernels/6.1 KERNEL_TESTS="$kernel_tests"
+begin sanitized nice -n 10 make -j"$jobs" SAN=1 all tests
+begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+begin style nice -n 19 make check-style
 finish kernel "tests on another kernel"
-begin tests make check
-begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}"
+begin tests make UNIT=0 check-tests TEST_JOBS="$test_jobs"
+finish style "style"
 finish tests "tests"
 finish sanitized "build with sanitizers"
-begin sanitizers make SAN=1 check
+begin sanitizers make SAN=1 check-tests TEST_JOBS="$test_jobs"
 finish fuzzers "fuzzers"
 finish sanitizers "tests with sanitizers"
