@@ -1,25 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Launches on this kernel, on the simulated CUDA and with each way to take their stacks: all of them, with whole
-# stacks, under the functions that made them.
+# stacks, under the functions that made them. The runtime's calls are the same to a kernel.
 . "$(dirname "$0")/tap.sh"
 command -v python3 >/dev/null || skip_all "there is no python3"
 
 for source in $(stack_sources); do
-	for program in launches launches_runtime; do
-		recorded $source -- "$build/tests/programs/$program"
-		describe
-		is "$status $err" "0 " "$program runs as alone ($source)"
-		printf '%s\n' "$out" >expected
-		run "$here/../check_launches.py" p.xpu expected
-		is "$status" 0 "$program: every call and its work, under the function that made it ($source)"
-		printf '%s\n' "$out" "$err" | sed '/./!d; s/^/# /'
-		is "$(told 's["launches"] > 100, s["launches_without"]')" "True 0" "$program: each with a stack ($source)"
-		# Where a coroutine's stack ends, only glibc knows.
-		is "$(xpuprof export --to folded --view gpu p.xpu | grep -F '[incomplete' | grep -vc launch_in_coroutine)" 0 \
-			"$program: which is whole ($source)"
-		[ $source = default ] || is "$(told 's["source"]')" $source "which were taken as asked for"
-	done
+	recorded $source -- "$build/tests/programs/launches"
+	describe
+	is "$status $err" "0 " "launches runs as alone ($source)"
+	printf '%s\n' "$out" >expected
+	run "$here/../check_launches.py" p.xpu expected
+	is "$status" 0 "launches: every call and its work, under the function that made it ($source)"
+	printf '%s\n' "$out" "$err" | sed '/./!d; s/^/# /'
+	is "$(told 's["launches"] > 100, s["launches_without"]')" "True 0" "launches: each with a stack ($source)"
+	# Where a coroutine's stack ends, only glibc knows.
+	is "$(xpuprof export --to folded --view gpu p.xpu | grep -F '[incomplete' | grep -vc launch_in_coroutine)" 0 \
+		"launches: which is whole ($source)"
+	[ $source = default ] || is "$(told 's["source"]')" $source "which were taken as asked for"
 	recorded $source -- "$build/demo/train" --steps 5
 	is "$status $err" "0 " "the demo runs as alone ($source)"
 	is "$(told 's["launches"] > 100, s["launches_without"], s["launches_incomplete"]')" "True 0 0" \
