@@ -100,8 +100,8 @@ begin sanitized nice -n 10 make -j"$jobs" SAN=1 all tests
 begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 begin style nice -n 19 make check-style
 finish kernel "tests on another kernel"
-begin tests make UNIT=0 check-tests TEST_JOBS="$test_jobs"
 finish style "style"
+begin tests make UNIT=0 check-tests TEST_JOBS="$test_jobs"
 finish tests "tests"
 finish sanitized "build with sanitizers"
 begin sanitizers make SAN=1 check-tests TEST_JOBS="$test_jobs"
