@@ -31,6 +31,9 @@
 #define BATCH	20000
 #define FIRSTS	100 /* all that are measured have room in the library */
 #define RECORDS 1000
+#define APART	1000 /* launches, */
+/* and what the program uses between two: more than the second cache holds */
+#define OTHERS_BYTES (2 << 20)
 
 static struct cupti_kernel records[RECORDS];
 static struct inprocess in;
@@ -159,6 +162,39 @@ static void send_firsts(void)
 		firsts_ns += now_ns() - begin_ns;
 		empty_ring();
 	}
+}
+
+static uint64_t apart_ns;
+
+/* As in a program that works between its launches, with memory of its own. */
+static void send_apart(void)
+{
+	static volatile char others[OTHERS_BYTES];
+
+	apart_ns = 0;
+	for (int n = 0; n < APART; n++) {
+		uint64_t begin_ns;
+
+		for (size_t i = 0; i < OTHERS_BYTES; i += 64)
+			others[i]++;
+		begin_ns = now_ns();
+		must_send();
+		apart_ns += now_ns() - begin_ns;
+	}
+}
+
+static void measure_apart(const char *name, void (*from)(int depth, void (*call)(void)), int depth)
+{
+	char line[80];
+	struct figure f;
+
+	for (int run = 0; run < RUNS; run++) {
+		from(depth, send_apart);
+		f.ns[run] = (double)apart_ns / APART;
+		empty_ring();
+	}
+	snprintf(line, sizeof(line), "stack of %s: again, caches used by others", name);
+	print_figure(line, &f);
 }
 
 static void measure_stacks(const char *name, void (*from)(int depth, void (*call)(void)), int depth,
@@ -323,6 +359,7 @@ static void measure_walks(const char *name, void (*from)(int depth, void (*call)
 	measure_stacks(name, from, depth, true, true);
 	measure_stacks(name, from, depth, true, false);
 	measure_stacks(name, from, depth, false, false);
+	measure_apart(name, from, depth);
 }
 
 int main(void)

@@ -18,10 +18,13 @@ def step(weights, x):
     return x / jnp.linalg.norm(x)
 
 
-def main():
+def make_arguments():
     key = jax.random.PRNGKey(1)
-    weights = [jax.random.normal(key, (256, 256)) for _ in range(3)]
-    x = jax.random.normal(key, (64, 256))
+    return [jax.random.normal(key, (256, 256)) for _ in range(3)], jax.random.normal(key, (64, 256))
+
+
+def main():
+    weights, x = make_arguments()
     for _ in range(20):
         x = step(weights, x)
     x.block_until_ready()
@@ -35,4 +38,5 @@ def main():
         print(time.perf_counter() - start, flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

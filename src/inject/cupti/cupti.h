@@ -28,10 +28,10 @@
 
 #define FUNCTION(name, parameters) int(*name) parameters;
 struct cupti {
+	void *subscriber; /* first, as bench/gpu/launch_parts.py expects */
 	void *handle;
 	char path[4096];
 	uint32_t api_version;
-	void *subscriber;
 	int64_t clock_offset_ns; /* subtract from CUPTI's times */
 	CUPTI_FUNCTIONS(FUNCTION, FUNCTION)
 };
