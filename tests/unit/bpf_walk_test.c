@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,7 +130,8 @@ static void launch_in_a_thread(void)
 	launch_in_a_new_thread(thread_body);
 }
 
-/* Of most of the array no page is ever touched: a new stack has none of them. */
+/* Of most of the array no page is ever touched: a new stack has none of them, unless
+ * its end happens to be that of a huge page. */
 static void *body_with_a_large_array(void *unused)
 {
 	volatile char array[6 * 4096];
@@ -142,6 +144,7 @@ static void *body_with_a_large_array(void *unused)
 
 static void launch_over_untouched_pages(void)
 {
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	launch_in_a_new_thread(body_with_a_large_array);
 }
 
