@@ -267,7 +267,7 @@ static void put_shortfall(const struct report *r, const struct kernel_sum *kerne
 	if (!kernel_lacks_samples(r->stalls, kernel))
 		return;
 	put_share(out, kernel->samples, kernel->due);
-	buf_printf(out, "of the %s samples due: some are missing, or few multiprocessors ran it\n",
+	buf_printf(out, "of %s samples due: lost, or few SMs ran it\n",
 		text_count(count, kernel->due));
 }
 

@@ -27,6 +27,7 @@ lacks "$out" "reduce" "to that many"
 is "$(json 's["samples"], s["latency"], s["issuing"]')" "570 247 69" "JSON has the sums: latency samples are a part"
 is "$(json '[k["total_ns"] for k in s["kernels"]], s["not_sampled"], s["not_sampled_ns"]')" \
 	"[3000000, 1000000, 0] 1 2000" "and GPU time, also that without samples"
+is "$(json 's["due"], [k["due"] for k in s["kernels"]]')" "1561 [1171, 390, 0]" "what is due is the time, the blocks, the clock and the period"
 is "$(json 's["taken"], s["dropped"], s["without_code"], s["period_cycles_min"]')" "597 7 20 4096" "and the windows"
 is "$(json 'sum(x["samples"] for x in s["kernels"][0]["instructions"]), sum(x["samples"] for x in s["kernels"][0]["lines"])')" \
 	"440 440" "instructions and lines each add up to the kernel's samples"

@@ -159,7 +159,8 @@ static void ran(struct stalls *s, const char *name, uint32_t correlation, uint64
 static void begin(struct stalls *s)
 {
 	struct profile_process p = {.pid = 100, .comm = string(s, "app")};
-	struct profile_device d = {.uuid = {1}, .name = string(s, "Example GPU"), .sm_count = 100};
+	struct profile_device d = {
+		.uuid = {1}, .name = string(s, "Example GPU"), .sm_count = 100, .clock_khz = 25000};
 	struct profile_module m = {.kind = MODULE_FILE, .path = string(s, "/opt/app")};
 	struct profile_thread t = {.tid = 100, .name = string(s, "app")};
 	uint32_t module, location;
