@@ -109,8 +109,8 @@ int target_check_command(const struct target_user *u, const char *command)
 		buf_printf(&full, "%s/%s", *folder ? folder : ".", command);
 		if (!full.failed && !access(full.data, X_OK))
 			error = 0;
-		else if (errno == EACCES)
-			error = -EACCES;
+		else if (errno == EACCES && !access(full.data, F_OK))
+			error = -EACCES; /* not where the folder may not be searched */
 		buf_release(&full);
 	}
 	free(copy);

@@ -34,6 +34,13 @@ echo untouched >profile.xpu
 run xpuprof record no-such-command
 is "$status" 127 "a command that does not exist gives 127"
 is "$err" "xpuprof: cannot run 'no-such-command': No such file or directory" "and one line"
+mkdir shut
+chmod 0 shut
+as_stranger=
+[ "$(id -u)" = 0 ] && as_stranger="setpriv --reuid 4242 --regid 4242 --clear-groups"
+err=$(PATH=$PWD/shut:$PATH $as_stranger "$build/xpuprof" record -o /dev/null no-such-command 2>&1)
+is "$? $err" "127 xpuprof: cannot run 'no-such-command': No such file or directory" \
+	"also where PATH names a folder that may not be searched"
 run xpuprof record ./profile.xpu
 is "$status" 126 "a file that is not executable gives 126"
 is "$err" "xpuprof: cannot run './profile.xpu': Permission denied" "and one line"
@@ -437,7 +444,7 @@ $(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the call
 	is "$out" root "--as-root keeps root"
 	# A shell under sudo's name shows in /proc what sudo's own process would: the caller's environment.
 	cp /bin/sh sudo
-	run env HOME=/h SHELL=/s TAKEN=back ./sudo -c \
+	run env -u HOME -u SHELL HOME=/h SHELL=/s TAKEN=back ./sudo -c \
 		'unset TAKEN; SUDO_UID=$(id -u nobody) "$0" record -o drop/s.xpu -- sh -c "echo \$TAKEN"; exit $?' \
 		"$build/xpuprof"
 	is "$out" back "what sudo took from the environment is put back"
