@@ -177,16 +177,19 @@ static void an_interpreter_without_symbols_is_one_row_where_nothing_of_the_progr
 
 static void what_calls_is_distinguished_from_what_works(void)
 {
-	static const char *const calls[] = {"_PyEval_EvalFrameDefault",
-		"_PyEval_EvalFrameDefault.cold", "_PyFunction_Vectorcall", "PyObject_Call",
-		"PyObject_CallFunctionObjArgs", "_PyObject_MakeTpCall",
-		"method_vectorcall_FASTCALL_KEYWORDS", "cfunction_vectorcall_O", "slot_tp_init",
-		"slot_nb_add.lto_priv.0", "object_vacall", "gen_iternext", "type_call", "wrap_init",
-		"_TAIL_CALL_BINARY_OP"};
-	static const char *const work[] = {"PyObject_Calloc", "_PyObject_Calloc", "sre_ucs1_match",
-		"list_sort", "list_sort_impl.isra.0", "scan_once_unicode", "PyDict_SetItem",
-		"_PyObject_Malloc", "long_mul", "gc_collect_main", "take_gil", "type_new",
-		"list_vectorcall", "PyObject_GetAttr", "wrap_strftime", ""};
+	static const char *const calls[] = {"_Py_VectorCall_StackRefSteal",
+		"_Py_BuiltinCallFastWithKeywords_StackRefSteal",
+		"_PyCallMethodDescriptorFast_StackRefSteal", "_PyJIT_Entry",
+		"_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault.cold",
+		"_PyFunction_Vectorcall", "PyObject_Call", "PyObject_CallFunctionObjArgs",
+		"_PyObject_MakeTpCall", "method_vectorcall_FASTCALL_KEYWORDS",
+		"cfunction_vectorcall_O", "slot_tp_init", "slot_nb_add.lto_priv.0", "object_vacall",
+		"gen_iternext", "type_call", "wrap_init", "_TAIL_CALL_BINARY_OP"};
+	static const char *const work[] = {"_Py_BuildString_StackRefSteal", "PyObject_Calloc",
+		"_PyObject_Calloc", "sre_ucs1_match", "list_sort", "list_sort_impl.isra.0",
+		"scan_once_unicode", "PyDict_SetItem", "_PyObject_Malloc", "long_mul",
+		"gc_collect_main", "take_gil", "type_new", "list_vectorcall", "PyObject_GetAttr",
+		"wrap_strftime", ""};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		CHECK(python_calls_has(calls[i]));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The names are those of CPython, checked against the symbols of 3.8 to 3.13: Python/ceval.c,
- * Objects/call.c, methodobject.c, descrobject.c, classobject.c, genobject.c, typeobject.c (slots),
- * Python/import.c and pythonrun.c. They stand between any two functions of a Python program, in
+ * The names are those of CPython, checked against the symbols of 3.8 to 3.13, and against what perf
+ * names in a 3.15 before its release: Python/ceval.c, Objects/call.c, methodobject.c,
+ * descrobject.c, classobject.c, genobject.c, typeobject.c (slots), Python/import.c and
+ * pythonrun.c. They stand between any two functions of a Python program, in
  * another order in each version, and say nothing that the two do not say. All others of the
  * interpreter do what the program asked for (sort a list, match a pattern, collect garbage), so
  * they are not here: a function that is missing here is a frame too many, one too many hides work.
@@ -18,7 +19,7 @@ static const char *const names[] = {
 	/* the evaluation loop, and what enters it */
 	"_PyEval_EvalFrame*", "PyEval_EvalFrame*", "_PyEval_EvalCode*", "PyEval_EvalCode*", "_PyEval_Vector",
 	"_PyEvalFramePushAndInit*", "_PyEvalFrameClearAndPop", "_PyEval_FrameClearAndPop", "_PyEval_MakeFrameVector",
-	"_TAIL_CALL_*", "py_trampoline_evaluator", "_Py_trampoline_func_start", "run_eval_code_obj", "run_mod",
+	"_TAIL_CALL_*", "_PyJIT_Entry", "py_trampoline_evaluator", "_Py_trampoline_func_start", "run_eval_code_obj", "run_mod",
 	"PyRun_*", "_PyRun_*", "builtin_exec*", "builtin_eval", "builtin_eval_impl",
 	/* calls of any object */
 	"PyObject_Call", "PyObject_CallFunction*", "PyObject_CallMethod*", "PyObject_CallNoArgs",
@@ -28,7 +29,7 @@ static const char *const names[] = {
 	"_PyObject_Vectorcall*", "PyEval_Call*", "PyVectorcall_Call", "_PyVectorcall_Call", "object_vacall",
 	"callmethod", "call_function", "do_call", "do_call_core", "fast_function", "ext_do_call", "vectorcall_maybe*",
 	"vectorcall_method*", "vectorcall_unbound*", "call_method", "call_maybe", "call_unbound*", "type_call",
-	"maybe_call_special_*",
+	"maybe_call_special_*", "_Py_VectorCall*",
 	/* of functions and methods that are written in Python, and of generators */
 	"function_call", "function_code_fastcall", "_PyFunction_Vectorcall*", "_PyFunction_FastCall*",
 	"method_vectorcall", "method_call", "instancemethod_call", "gen_iternext", "gen_send*", "_PyGen_Send", "PyGen_am_send", "PyIter_Next*", "PyIter_Send",
@@ -37,7 +38,8 @@ static const char *const names[] = {
 	/* of functions and methods that are written in C */
 	"cfunction_call*", "cfunction_vectorcall_*", "method_vectorcall_*", "PyCFunction_Call", "_PyCFunction_FastCall*",
 	"_PyCFunction_Vectorcall", "_PyMethodDef_RawFastCall*", "classmethoddescr_call", "methoddescr_call",
-	"wrapperdescr_call", "wrapperdescr_raw_call", "wrapper_call",
+	"wrapperdescr_call", "wrapperdescr_raw_call", "wrapper_call", "_Py_BuiltinCallFast*", "_Py_CallBuiltinClass*",
+	"_PyCallMethodDescriptor*",
 	/* from a slot of a type to a method ("__init__") and back */
 	"slot_*", "_Py_slot_tp_*", "wrap_binaryfunc*", "wrap_buffer", "wrap_call", "wrap_del", "wrap_delattr",
 	"wrap_delitem", "wrap_descr_*", "wrap_hashfunc", "wrap_indexargfunc", "wrap_init", "wrap_inquirypred",
