@@ -24,6 +24,7 @@
 #include "record/signals.h"
 #include "elf/kernel_id.h"
 #include "profile/reader.h"
+#include "symbolize/fetch.h"
 #include "symbolize/symbolize.h"
 
 #define DEFAULT_FILE	 "profile.xpu"
@@ -326,6 +327,9 @@ static void print_result(struct symbolizing *s, const struct symbolize_stats *st
 	print_nameless("not found, or not the same any more", s->absent.items, s->absent.count);
 	print_nameless("without a table of symbols, and no debug file was found", s->stripped.items,
 		s->stripped.count);
+	if (s->stripped.count && !fetch_wanted())
+		cmd_say("their debug packages (-dbgsym, -debuginfo) or DEBUGINFOD_URLS would name "
+			"them");
 	if (profile_reader_incomplete(s->reader))
 		cmd_error("warning: '%s' is not whole: it %s", s->path,
 			profile_reader_incomplete(s->reader));

@@ -189,6 +189,7 @@ has "$status $out" "0 p.xpu: named 0 of " "without its debug file it stays so"
 has "$out" "without a table of symbols, and no debug file was found:
 " "and the file is listed"
 has "$out" "/stripped" "by its path"
+has "$out" "their debug packages (-dbgsym, -debuginfo) or DEBUGINFOD_URLS would name them" "with what would help"
 id=$(readelf -n spin | sed -n 's/.*Build ID: //p')
 mkdir -p symbols/.build-id/"${id%"${id#??}"}"
 cp debug symbols/.build-id/"${id%"${id#??}"}"/"${id#??}".debug
