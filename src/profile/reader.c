@@ -543,6 +543,8 @@ static int check_header(struct profile_reader *r)
 	if (got < 0)
 		return got;
 	header = (const uint8_t *)r->buffer;
+	if (!r->used)
+		return error_set(-EINVAL, "cannot read '%s': it is empty", r->path);
 	if (!got || memcmp(header, FILE_MAGIC, FILE_MAGIC_BYTES))
 		return error_set(
 			-EINVAL, "cannot read '%s': it is not an xpuprof profile", r->path);

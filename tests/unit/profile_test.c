@@ -1754,6 +1754,9 @@ static void what_is_not_a_profile_is_refused_with_a_reason(void)
 	CHECK(profile_reader_open(&r, "/nonexistent/x.xpu") == -ENOENT);
 	CHECK_TEXT(error_text(), "cannot open '/nonexistent/x.xpu': No such file or directory");
 	CHECK(profile_reader_open(&r, "/") == -EISDIR);
+	write_file("", 0);
+	CHECK(profile_reader_open(&r, path) == -EINVAL);
+	CHECK(strstr(error_text(), "it is empty"));
 	write_file("main;work 12\nmain;other 3\n", 26);
 	CHECK(profile_reader_open(&r, path) == -EINVAL);
 	CHECK(strstr(error_text(), "it is not an xpuprof profile"));
