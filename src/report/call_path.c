@@ -171,8 +171,10 @@ void report_path_line(const struct report *r, struct buf *out, unsigned int end,
 {
 	static const char from[] = " from ";
 	uint32_t locations[LAUNCH_PATH_MAX], *first = locations;
-	unsigned int count =
-		launch_path_functions(&r->summary->internals, stack, PATH_FRAMES, locations);
+	unsigned int count = inlines ? launch_path_functions(&r->summary->internals, stack,
+					       PATH_FRAMES, locations)
+				     : launch_path_unrepeated(&r->summary->internals, stack,
+					       PATH_FRAMES, locations);
 	unsigned int columns = report_columns_left(r, end + (unsigned int)strlen(from));
 	struct buf path = BUF_INIT;
 

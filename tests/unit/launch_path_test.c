@@ -143,6 +143,44 @@ static void what_nvcc_puts_before_a_launch_is_cut_off_with_the_call(void)
 	}
 }
 
+static struct profile_reader *write_recursion(unsigned int depth, uint32_t *ret_stack)
+{
+	static const char *const names[] = {"outer", "inner"};
+	struct profile_location l = {.kind = FRAME_USER};
+	struct profile_reader *r = NULL;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t id, node = 0;
+
+	CHECK(!profile_writer_open(&w, path));
+	for (unsigned int n = 0; n <= depth; n++) {
+		l.address = 0x100 + n;
+		CHECK(!profile_add_string(w, names[n > 0], 5, &l.name));
+		CHECK(!profile_add_location(w, &l, &id));
+		CHECK(!profile_add_stack_node(w, node, id, &node));
+	}
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	*ret_stack = node;
+	return r;
+}
+
+static void a_function_that_calls_itself_leaves_room_for_its_caller(void)
+{
+	uint32_t stack, locations[LAUNCH_PATH_MAX];
+	struct profile_reader *r = write_recursion(20, &stack);
+	struct internals i;
+
+	CHECK(!internals_init(&i, r));
+	CHECK(launch_path_functions(&i, stack, 4, locations) == 4);
+	CHECK(launch_path_unrepeated(&i, stack, 4, locations) == 2);
+	CHECK_TEXT(profile_string(r, profile_location(r, locations[0])->name, NULL), "outer");
+	CHECK_TEXT(profile_string(r, profile_location(r, locations[1])->name, NULL), "inner");
+	internals_release(&i);
+	profile_reader_close(r);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -153,6 +191,7 @@ int main(void)
 	RUN(calls_in_one_function_without_a_name_are_one_path);
 	RUN(a_function_without_a_name_is_called_by_where_it_begins);
 	RUN(what_nvcc_puts_before_a_launch_is_cut_off_with_the_call);
+	RUN(a_function_that_calls_itself_leaves_room_for_its_caller);
 	unlink(path);
 	return tap_end();
 }

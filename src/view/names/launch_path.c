@@ -172,16 +172,31 @@ static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
 	       !is_of_gpu_library(i->reader, l) && !internals_inside(i, stack, at);
 }
 
-unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
-	uint32_t ret_locations[LAUNCH_PATH_MAX])
+static bool is_same_function(const struct profile_reader *r, uint32_t left, uint32_t right)
+{
+	const struct profile_location *a = profile_location(r, left),
+				      *b = profile_location(r, right);
+
+	return left == right || (a->kind == b->kind && a->name == b->name &&
+					a->module == b->module && a->file == b->file);
+}
+
+static unsigned int find_functions(const struct internals *i, uint32_t stack, bool repeats,
+	unsigned int frames, uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
 	unsigned int count = 0;
+	uint32_t location;
 
 	if (frames > LAUNCH_PATH_MAX)
 		frames = LAUNCH_PATH_MAX;
-	for (uint32_t at = stack; at && count < frames; at = parent_of(i->reader, at))
-		if (is_function(i, stack, at))
-			ret_locations[count++] = profile_stack_node(i->reader, at)->location;
+	for (uint32_t at = stack; at && count < frames; at = parent_of(i->reader, at)) {
+		if (!is_function(i, stack, at))
+			continue;
+		location = profile_stack_node(i->reader, at)->location;
+		if (repeats || !count ||
+			!is_same_function(i->reader, ret_locations[count - 1], location))
+			ret_locations[count++] = location;
+	}
 	for (unsigned int n = 0; n < count / 2; n++) {
 		uint32_t outer = ret_locations[count - 1 - n];
 
@@ -189,4 +204,16 @@ unsigned int launch_path_functions(const struct internals *i, uint32_t stack, un
 		ret_locations[n] = outer;
 	}
 	return count;
+}
+
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
+{
+	return find_functions(i, stack, true, frames, ret_locations);
+}
+
+unsigned int launch_path_unrepeated(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
+{
+	return find_functions(i, stack, false, frames, ret_locations);
 }

@@ -25,3 +25,7 @@ int launch_path_merge(const struct internals *i, uint32_t **ret);
  */
 unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
 	uint32_t ret_locations[LAUNCH_PATH_MAX]);
+
+/* The same, with a function that calls itself once, however deep it is. */
+unsigned int launch_path_unrepeated(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX]);
