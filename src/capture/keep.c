@@ -44,7 +44,7 @@ static int put_dump(void *context, uint64_t profile_id, struct files_answer *a)
 
 	if (a->error || a->opened.copied)
 		return 0;
-	(void)kept_files_put_dump(k, (uint32_t)profile_id, a->fd);
+	(void)kept_files_put_dump(k, (uint32_t)profile_id, a->fd, &a->opened.identity);
 	a->fd = -1;
 	return 0;
 }

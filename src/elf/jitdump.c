@@ -10,10 +10,11 @@
  *	              comes before its load; a file of "\xff" is that of the entry before
  *	  3 close
  *
- * Others are passed over, unwind information (4) among them.
+ * Others are passed over, unwind information (4) among them: it comes too late for walkers, as the
+ * file is read at the end of a recording. V8, which writes it, keeps frame pointers.
  *
  * Of loads the one that holds at a place's time is the last before it; where there is none, the
- * first that comes. The answer is a u32, whether the file was cut, then for each place
+ * first that comes. The answer is a u32, whether more was there than was read, then for each place
  *
  *	u32 place's number, u32 sizes of name and file, u32 line, u32 replaced, the name, the file
  */
@@ -44,8 +45,9 @@
 #define WINDOW		65536
 #define SHORT_TEXT	256
 #define LOADS_MAX	(1u << 20)  /* that later moves can refer to */
-#define OFFERS_MAX	(1u << 28)  /* of records to places */
-#define LINES_MAX_BYTES (1u << 20)  /* of one record */
+#define OFFERS_MAX	(1u << 26)  /* of records to places: 0.3 s */
+#define LINES_MAX_BYTES (1u << 20)  /* of one record, */
+#define LINES_MAX	(1u << 23)  /* and how many are looked at: 0.3 s */
 #define NAMES_MAX_BYTES (64u << 20) /* of all names together */
 #define V8_LINES_AHEAD	0x40	    /* V8 has its lines so far behind their code */
 
@@ -64,7 +66,9 @@ bool jitdump_is_path(const char *path)
 
 struct dump {
 	int fd;
-	uint64_t size; /* that is read */
+	bool cut;	/* not all of it was read: there is too much, or it is damaged */
+	uint32_t lines; /* that were looked at */
+	uint64_t size;	/* that is read */
 	uint64_t flags;
 	uint64_t window_at;
 	size_t window_size;
@@ -84,6 +88,13 @@ static const uint8_t *bytes_at(struct dump *d, uint64_t at, size_t size)
 		d->window_size = got > 0 ? (size_t)got : 0;
 	}
 	return at + size <= d->window_at + d->window_size ? d->window + (at - d->window_at) : NULL;
+}
+
+/* Whether it is to be read no further. */
+static bool stop(struct dump *d, bool reason)
+{
+	d->cut = d->cut || reason;
+	return reason;
 }
 
 static size_t text_within(struct dump *d, uint64_t at, size_t size, const char **ret)
@@ -106,7 +117,7 @@ static size_t text_at(struct dump *d, uint64_t at, uint64_t end, const char **re
 	return length ? length : text_within(d, at, size, ret);
 }
 
-static int open_dump(struct dump *d, int fd, uint64_t *ret_first, bool *ret_cut)
+static int open_dump(struct dump *d, int fd, uint64_t *ret_first)
 {
 	struct stat st;
 	uint32_t head[HEADER_BYTES / 4];
@@ -115,8 +126,8 @@ static int open_dump(struct dump *d, int fd, uint64_t *ret_first, bool *ret_cut)
 	if (fstat(fd, &st))
 		return -errno;
 	d->fd = fd;
-	*ret_cut = (uint64_t)st.st_size > JITDUMP_MAX_BYTES;
-	d->size = *ret_cut ? JITDUMP_MAX_BYTES : (uint64_t)st.st_size;
+	d->cut = (uint64_t)st.st_size > JITDUMP_MAX_BYTES;
+	d->size = d->cut ? JITDUMP_MAX_BYTES : (uint64_t)st.st_size;
 	bytes = bytes_at(d, 0, HEADER_BYTES);
 	if (!bytes)
 		return -ENOEXEC;
@@ -262,24 +273,24 @@ static int on_record(struct search *s, const struct record *record, uint64_t at)
 
 static int read_records(struct search *s, uint64_t at)
 {
+	struct dump *d = s->dump;
 	const uint8_t *bytes;
 	int error = 0;
 
-	while (!error && (bytes = bytes_at(s->dump, at, PREFIX_BYTES))) {
+	while (!error && (bytes = bytes_at(d, at, PREFIX_BYTES))) {
 		struct record record;
 
 		memcpy(&record, bytes, sizeof(record));
-		if (s->dump->flags & ARCH_TIMESTAMPS)
+		if (d->flags & ARCH_TIMESTAMPS)
 			record.time_ns = 0;
-		if (record.size < PREFIX_BYTES)
-			return -ENOEXEC;
 		/* The last one may not be whole: the program went on, or was killed. */
-		if (record.kind == RECORD_CLOSE || record.size > s->dump->size - at)
+		if (record.kind == RECORD_CLOSE || record.size > d->size - at ||
+			stop(d, record.size < PREFIX_BYTES))
 			break;
 		error = on_record(s, &record, at);
 		at += record.size;
 	}
-	return error;
+	return stop(d, error == -E2BIG) ? 0 : error;
 }
 
 /* --- what it is called ------------------------------------------------------------------------ */
@@ -319,7 +330,7 @@ static void find_line(struct dump *d, const struct code *code, uint64_t address,
 		size_t length;
 
 		bytes = bytes_at(d, at, LINE_BYTES);
-		if (!bytes)
+		if (!bytes || stop(d, d->lines++ >= LINES_MAX))
 			return;
 		memcpy(&start, bytes, sizeof(start));
 		memcpy(&line, bytes + 8, sizeof(line));
@@ -414,14 +425,16 @@ int jitdump_write(int fd, const struct jit_place *places, size_t count, struct b
 	struct match *matches = calloc(count + 1, sizeof(*matches));
 	struct search s = {.dump = d, .places = places, .count = count, .matches = matches};
 	uint64_t first = 0;
-	bool cut = false;
-	int error = d && matches ? open_dump(d, fd, &first, &cut) : -ENOMEM;
+	struct buf names = BUF_INIT;
+	int error = d && matches ? open_dump(d, fd, &first) : -ENOMEM;
 
 	error = error ?: read_records(&s, first);
 	if (!error) {
-		put_u32(ret, cut);
-		write_places(&s, ret);
+		write_places(&s, &names);
+		put_u32(ret, d->cut);
+		buf_append(ret, names.data, names.size);
 	}
+	buf_release_for(&names, ret);
 	map_release(&s.numbers);
 	vec_release(&s.loads);
 	free(matches);

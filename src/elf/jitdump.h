@@ -45,5 +45,5 @@ struct jitdump_reader {
 };
 
 /* Reads such an answer: 0, -EPROTO when it makes no sense, or what `visit` returned. *ret_cut:
- * there was more in the file than was read. */
+ * there was more in the file than was read, or it is damaged. */
 int jitdump_read(const struct jitdump_reader *r, const void *data, size_t size, bool *ret_cut);

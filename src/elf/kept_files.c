@@ -30,7 +30,7 @@ struct root {
 
 struct kept {
 	int fd;	  /* the file, or the map; -1: none */
-	int dump; /* the jitdump; -1: none */
+	int dump; /* the jitdump, or -errno */
 	int root; /* index, or -1 */
 	struct file_identity identity;
 	bool has_user;
@@ -147,7 +147,7 @@ static void read_status(uint32_t pid, struct kept *ret)
 
 int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_map)
 {
-	struct kept kept = {.fd = -1, .dump = -1};
+	struct kept kept = {.fd = -1, .dump = -ENOENT};
 	int error;
 
 	if (map_get(&k->by_module, module))
@@ -179,7 +179,13 @@ int kept_files_put(
 	return 0;
 }
 
-int kept_files_put_dump(struct kept_files *k, uint32_t module, int fd)
+static bool may_name(const struct kept *kept, uint64_t owner)
+{
+	return !owner || (kept->has_user && owner == kept->user.uid);
+}
+
+int kept_files_put_dump(
+	struct kept_files *k, uint32_t module, int fd, const struct file_identity *identity)
 {
 	const uint64_t *index = map_get(&k->by_module, module);
 	struct kept *kept = index ? &k->all.items[*index] : NULL;
@@ -188,8 +194,10 @@ int kept_files_put_dump(struct kept_files *k, uint32_t module, int fd)
 		close(fd);
 		return kept ? -EEXIST : -ENOENT;
 	}
-	kept->dump = fd;
-	return 0;
+	kept->dump = may_name(kept, identity->owner) ? fd : -EACCES;
+	if (kept->dump < 0)
+		close(fd);
+	return kept->dump < 0 ? kept->dump : 0;
 }
 
 static const struct kept *find(const struct kept_files *k, uint32_t module)
@@ -243,5 +251,5 @@ int kept_files_dump(const struct kept_files *k, uint32_t module)
 {
 	const struct kept *f = find(k, module);
 
-	return f ? f->dump : -1;
+	return f ? f->dump : -ENOENT;
 }

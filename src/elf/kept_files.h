@@ -42,9 +42,12 @@ struct kept_user {
 
 /* False when it is not known: the process was gone. */
 bool kept_files_user(const struct kept_files *k, uint32_t module, struct kept_user *ret);
-/* Puts the open jitdump of a process there, likewise; its perf map's place is made already. */
-int kept_files_put_dump(struct kept_files *k, uint32_t module, int fd);
-/* The jitdump that was kept: a descriptor of ours, or -1. */
+/* Puts the open jitdump of a process there, likewise; its perf map's place is made already. As with
+ * maps it must be root's or that of the process's user. */
+int kept_files_put_dump(
+	struct kept_files *k, uint32_t module, int fd, const struct file_identity *identity);
+/* The jitdump that was kept: a descriptor of ours, or -errno (-ENOENT: there was none, -EACCES: it
+ * was somebody else's). */
 int kept_files_dump(const struct kept_files *k, uint32_t module);
 /* The perf map that was kept: a descriptor for the caller, or -errno (-ENOENT: there was none
  * yet). */

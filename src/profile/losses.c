@@ -139,7 +139,7 @@ static const struct loss losses[LOSS_KINDS] = {
 		"names and frames of stacks left out: too many different ones",
 		"name or frame of a stack left out: too many different ones"),
 	[LOSS_FILES_UNREADABLE] = LESSER("files_unreadable",
-		"files of programs that could not be read: damaged, too large or too slow"),
+		"files of programs that could not be read: damaged, too large, too slow, another user's"),
 	[LOSS_GPU_DESCRIPTORS] = LOSS_ONE("gpu_descriptors",
 		"connections to the recorder ended: the program passed what holds up whoever closes it",
 		"connection to the recorder ended: the program passed what holds up whoever closes it"),

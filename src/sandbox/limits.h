@@ -48,7 +48,9 @@
  * half of what is left at most. */
 #define NAMES_OPEN_LOST_NS (4 * NS_PER_SECOND)
 #define NAMES_READ_LOST_NS (40 * NS_PER_SECOND)
-#define LINES_LOST_NS	   (120 * NS_PER_SECOND)
+/* Also what is not lost: a dump is read from its begin to its end for each 4,000 places. */
+#define DUMPS_READ_NS (60 * NS_PER_SECOND)
+#define LINES_LOST_NS (120 * NS_PER_SECOND)
 /* Of the second, for a monitor's few stacks. */
 #define STACKS_READ_LOST_NS (10 * NS_PER_SECOND)
 

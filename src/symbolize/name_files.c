@@ -25,7 +25,8 @@ void name_files_init(struct name_files *f, struct child *opener, struct child *r
 		.reader = reader,
 		.open_left_ns = NAMES_OPEN_LOST_NS,
 		.read_left_ns = NAMES_READ_LOST_NS,
-		.lines_left_ns = LINES_LOST_NS};
+		.lines_left_ns = LINES_LOST_NS,
+		.dumps_left_ns = DUMPS_READ_NS};
 	if (opener)
 		child_drop(opener);
 	if (reader)
@@ -78,6 +79,11 @@ static int wait_for(struct name_files *f, struct child *c, const struct answer *
 	return a->error;
 }
 
+static void take_time(uint64_t *left_ns, uint64_t ns)
+{
+	*left_ns -= ns < *left_ns ? ns : *left_ns;
+}
+
 /* Half of what may be lost is left for others. The answer's contents are the caller's in any
  * case. */
 static int ask(struct name_files *f, struct child *c, struct child_request *r, uint64_t *left_ns,
@@ -95,7 +101,7 @@ static int ask(struct name_files *f, struct child *c, struct child_request *r, u
 	error = error ?: wait_for(f, c, ret);
 	spent_ns = clock_now_ns() - begin_ns;
 	if (is_failure(error)) {
-		*left_ns -= spent_ns < *left_ns ? spent_ns : *left_ns;
+		take_time(left_ns, spent_ns);
 		f->failures++;
 	}
 	return error;
@@ -340,6 +346,7 @@ int name_files_jitdump(
 	const struct places head = {.count = (uint32_t)count};
 	struct child_request r = {
 		.kind = READER_JITDUMP, .limit_ns = NAMES_LIMIT_NS, .fds = {fd, -1}};
+	uint64_t begin_ns = clock_now_ns();
 	struct buf b = BUF_INIT;
 	int error;
 
@@ -347,7 +354,9 @@ int name_files_jitdump(
 		return jitdump_write(fd, places, count, ret);
 	buf_append(&b, &head, sizeof(head));
 	buf_append(&b, places, count * sizeof(*places));
-	error = ask_with(f, &r, &b, &f->read_left_ns, ret);
+	error = ask_with(f, &r, &b, &f->dumps_left_ns, ret);
+	if (!is_failure(error))
+		take_time(&f->dumps_left_ns, clock_now_ns() - begin_ns);
 	buf_release(&b);
 	return error;
 }

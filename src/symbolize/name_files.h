@@ -23,7 +23,8 @@ struct name_files {
 	bool (*stopped)(void *context); /* asked while we wait; NULL: never */
 	void *context;
 	uint64_t failures; /* files that could not be read: hostile or damaged */
-	uint64_t open_left_ns, read_left_ns, lines_left_ns; /* what may still be lost */
+	uint64_t open_left_ns, read_left_ns, lines_left_ns; /* what may still be lost, */
+	uint64_t dumps_left_ns;				    /* and what jitdumps may still take */
 	struct names_file here;
 };
 

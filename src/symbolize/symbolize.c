@@ -527,14 +527,15 @@ static int add_jit_name(void *context, size_t n, const struct jit_name *name)
 }
 
 /* -EPROTO is of a process that was taken over: what came before it counts. */
-static int add_jit_names(struct symbolizer *s, const struct nameless *places, size_t count,
-	const struct buf *names, bool *ret_cut)
+static int add_jit_names(
+	struct symbolizer *s, const struct nameless *places, size_t count, const struct buf *names)
 {
 	struct dump_names names_of = {s, places};
 	const struct jitdump_reader r = {count, add_jit_name, &names_of};
-	int error = jitdump_read(&r, names->data, names->size, ret_cut);
+	bool cut = false;
+	int error = jitdump_read(&r, names->data, names->size, &cut);
 
-	s->files.failures += error == -EPROTO;
+	s->files.failures += cut || error == -EPROTO;
 	return error == -EPROTO ? 0 : error;
 }
 
@@ -545,15 +546,17 @@ static uint64_t seen_ns(const struct symbolizer *s, uint32_t location)
 
 /* By the jitdump that a process writes: places of at most one request. */
 static int name_some_by_dump(struct symbolizer *s, int fd, const struct nameless *some,
-	size_t count, struct jit_place *places, bool *ret_cut)
+	size_t count, struct jit_place *places)
 {
 	struct buf names = BUF_INIT;
 	int error = 0;
 
 	for (size_t i = 0; i < count; i++)
 		places[i] = (struct jit_place){some[i].address, seen_ns(s, some[i].location)};
-	if (!name_files_jitdump(&s->files, fd, places, count, &names))
-		error = add_jit_names(s, some, count, &names, ret_cut);
+	if (name_files_jitdump(&s->files, fd, places, count, &names))
+		s->files.failures++;
+	else
+		error = add_jit_names(s, some, count, &names);
 	buf_release(&names);
 	return error;
 }
@@ -561,16 +564,14 @@ static int name_some_by_dump(struct symbolizer *s, int fd, const struct nameless
 static int name_by_dump(struct symbolizer *s, const struct run *run, int fd)
 {
 	struct jit_place *places = calloc(JIT_PLACES_MAX, sizeof(*places));
-	bool cut = false;
 	int error = places ? 0 : -ENOMEM;
 
 	for (size_t first = 0, count; !error && first < run->count && !is_stopped(s);
 		first += count) {
 		count = run->count - first < JIT_PLACES_MAX ? run->count - first : JIT_PLACES_MAX;
-		error = name_some_by_dump(s, fd, run->items + first, count, places, &cut);
+		error = name_some_by_dump(s, fd, run->items + first, count, places);
 	}
 	free(places);
-	s->files.failures += cut;
 	return error;
 }
 
@@ -607,9 +608,10 @@ static int name_anonymous(struct symbolizer *s, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	uint64_t failures = s->files.failures;
-	int dump = s->o->kept ? kept_files_dump(s->o->kept, run->items->module) : -1;
+	int dump = s->o->kept ? kept_files_dump(s->o->kept, run->items->module) : -ENOENT;
 	int fd = -1, error = dump >= 0 ? name_by_dump(s, run, dump) : 0;
 
+	s->files.failures += dump == -EACCES;
 	if (error)
 		return error;
 	error = s->o->kept ? open_kept_map(s, run->items->module, &fd) : -ENOENT;

@@ -75,11 +75,13 @@ static void line(uint64_t address, uint32_t number, const char *file)
 
 /* What is known of a place; "" where nothing is. */
 static char found[64][128];
-static bool replaced[64];
+static bool replaced[64], cut;
 
 static int note(void *context, size_t n, const struct jit_name *name)
 {
 	(void)context;
+	if (n >= sizeof(replaced))
+		return 0;
 	replaced[n] = name->replaced;
 	if (name->file)
 		snprintf(found[n], sizeof(found[n]), "%.*s %.*s:%u", (int)name->name_length,
@@ -93,14 +95,14 @@ static int look_up(const struct jit_place *places, size_t count)
 {
 	const struct jitdump_reader r = {count, note, NULL};
 	struct buf answer = BUF_INIT;
-	bool cut = true;
 	int fd = memfd_create("dump", MFD_CLOEXEC), error;
 
 	memset(found, 0, sizeof(found));
+	cut = false;
 	CHECK(fd >= 0 && write(fd, dump.data, dump.size) == (ssize_t)dump.size);
 	error = jitdump_write(fd, places, count, &answer);
 	if (!error) {
-		CHECK(!jitdump_read(&r, answer.data, answer.size, &cut) && !cut);
+		CHECK(!jitdump_read(&r, answer.data, answer.size, &cut));
 		/* As of a process that was taken over. */
 		CHECK(answer.size < 5 ||
 			jitdump_read(&r, answer.data, answer.size - 1, &cut) == -EPROTO);
@@ -230,16 +232,43 @@ static void what_is_not_whole_is_left_out(void)
 		dump.size = size;
 		CHECK_TEXT(name_at(0x1010, 9), "first");
 		CHECK_TEXT(name_at(0x2010, 9), "");
+		CHECK(!cut); /* the program went on */
 	}
 	for (size_t size = 0; size < 40; size++) {
 		dump.size = size;
 		CHECK_TEXT(name_at(0x1010, 9), "failed");
 	}
 	begin(0);
+	load(1, 0x1000, 0x100, 1, "first");
 	put(LOAD, 4);
 	put(0, 4); /* would never end */
 	put(0, 8);
-	CHECK_TEXT(name_at(0x1010, 9), "failed");
+	CHECK_TEXT(name_at(0x1010, 9), "first");
+	CHECK(cut);
+}
+
+/* Records that all cover all places, and entries of lines that are all looked at for each. */
+static void what_takes_too_long_is_cut(void)
+{
+	static struct jit_place places[4000];
+
+	for (size_t i = 0; i < 4000; i++)
+		places[i] = (struct jit_place){0x1000 + i, 9};
+	begin(0);
+	for (uint64_t i = 0; i < 20000; i++)
+		load(1, 0x1000, 0x1000, i, "name");
+	CHECK(!look_up(places, 64) && !cut);
+	CHECK(!look_up(places, 4000) && cut);
+	begin(0);
+	put_record(LINES, 1, 16 + 10000 * 18);
+	put(0x1000, 8);
+	put(10000, 8);
+	for (size_t i = 0; i < 10000; i++)
+		line(0x1000, 1, "a");
+	load(1, 0x1000, 0x1000, 1, "name");
+	CHECK(!look_up(places, 64) && !cut);
+	CHECK_TEXT(found[63], "name a:1");
+	CHECK(!look_up(places, 4000) && cut);
 }
 
 static void no_name_is_longer_than_names_may_be(void)
@@ -275,6 +304,7 @@ int main(void)
 	RUN(lines_are_those_before_a_place);
 	RUN(garbage_is_no_line);
 	RUN(what_is_not_whole_is_left_out);
+	RUN(what_takes_too_long_is_cut);
 	RUN(no_name_is_longer_than_names_may_be);
 	RUN(only_paths_as_compilers_choose_them_are_jitdumps);
 	buf_release(&dump);
