@@ -10,7 +10,8 @@
  *	streams.c     which context a stream is of, and its number: the launch path, and where streams are made
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
- *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed
+ *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed;
+ *	              sampling_setup.c: how they are taken; sampling_window.c: how they are sent
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	images.c      images of GPU code: our thread, and where modules are loaded
  *	health.c      whether CUPTI still works: our thread, and where CUPTI reports that it does not
