@@ -174,6 +174,16 @@ def check_pages(names):
         result(not wrong, name, wrong)
 
 
+def metadata_of_document():
+    section = read("docs/file-format.md").split("Keys of metadata.")[1].split("\nA file is complete")[0]
+    return {key for row in re.findall(r"^\| (`.*?) \|", section, re.M) for key in re.findall(r"`(\w+)`", row)}
+
+
+def metadata_of_program():
+    text = read("src/profile/model.h").replace("\\\n", " ")
+    return set(re.findall(r'^#define META_\w+\s+"(\w+)"', text, re.M))
+
+
 def main():
     names = commands()
     check_pages(names)
@@ -186,6 +196,7 @@ def main():
     figures = subprocess.run([os.path.join(ROOT, "bench/figures"), "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     result(figures.returncode == 0, "docs/figures.md is what the script makes of the results", figures.stdout.splitlines())
     same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/vendor/nvidia/stalls.c")
+    same(metadata_of_document(), metadata_of_program(), "docs/file-format.md has the keys of metadata of src/profile/model.h")
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)
     result(includes.returncode == 0, "includes point down the table", includes.stdout.splitlines())
