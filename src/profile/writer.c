@@ -84,6 +84,7 @@ struct profile_writer {
 	bool meta_changed, losses_changed;
 	bool continued;		/* it holds more than its tables: see copy_tables */
 	bool no_end;		/* it continues a profile that was not whole */
+	bool ended;		/* see profile_writer_end */
 	uint64_t table_bytes;	/* of all tables, about */
 	uint64_t growing_bytes; /* of those with TABLES_MAX_BYTES */
 	uint64_t refused;	/* entries, so far */
@@ -462,17 +463,27 @@ void profile_writer_abort(struct profile_writer *w)
 	free(w);
 }
 
+int profile_writer_end(struct profile_writer *w)
+{
+	int error;
+
+	if (w->ended)
+		return 0;
+	w->ended = true;
+	error = profile_writer_flush(w);
+	error = error ?: push_accounts(w);
+	if (!error && !w->no_end)
+		error = push_end(w);
+	return error ?: wait_for_file(w);
+}
+
 int profile_writer_close(struct profile_writer *w)
 {
 	int error, closed;
 
 	if (!w)
 		return 0;
-	error = profile_writer_flush(w);
-	error = error ?: push_accounts(w);
-	if (!error && !w->no_end)
-		error = push_end(w);
-	error = error ?: wait_for_file(w);
+	error = profile_writer_end(w);
 	write_behind_free(w->file);
 	w->file = NULL;
 	closed = output_file_close(&w->out);

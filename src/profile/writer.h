@@ -32,7 +32,10 @@ int profile_writer_begin(struct profile_writer *w);
 /* Removes the file if it was made here, and puts back the earlier profile that was kept. The writer
  * is then to be aborted. NULL is fine. */
 void profile_writer_remove(struct profile_writer *w);
-/* Writes what is left and the end mark, and frees `w`. NULL is fine. */
+/* Writes what is left and the end mark. The totals then have all bytes of the file, and nothing may
+ * be added any more. */
+int profile_writer_end(struct profile_writer *w);
+/* The same unless it was done, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
 /* Frees without the end mark: the file stays what was flushed. */
 void profile_writer_abort(struct profile_writer *w);
@@ -134,7 +137,7 @@ int profile_write_life(struct profile_writer *w, const struct profile_life *l);
 int profile_write_sync(struct profile_writer *w, const struct profile_sync *s);
 
 /* Adds to how long a thread ran. Views and the totals then go by it, and samples only divide it
- * (profile/cpu_times.h). It is in the file from profile_writer_close on. */
+ * (profile/cpu_times.h). It is in the file from profile_writer_end on. */
 int profile_add_account(
 	struct profile_writer *w, uint32_t thread, const struct profile_account *account);
 

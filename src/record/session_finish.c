@@ -244,7 +244,7 @@ static int finish_profile(struct session *s)
 	if (!error && s->program_ended)
 		error = session_describe(
 			s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
-	return error ?: profile_writer_flush(s->writer);
+	return error ?: profile_writer_end(s->writer);
 }
 
 int session_finish(struct session *s)

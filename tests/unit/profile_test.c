@@ -1154,6 +1154,23 @@ static void samples_divide_what_their_thread_ran_to_the_nanosecond(void)
 	profile_reader_close(r);
 }
 
+static void the_totals_of_an_ended_profile_have_all_bytes_of_its_file(void)
+{
+	struct profile_totals t;
+	struct profile_writer *w;
+	struct stat st;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	write_accounts(w);
+	CHECK(!profile_writer_end(w));
+	profile_writer_totals(w, &t);
+	CHECK(!stat(path, &st) && (uint64_t)st.st_size == t.file_bytes);
+	CHECK(!profile_writer_close(w));
+	CHECK(!stat(path, &st) && (uint64_t)st.st_size == t.file_bytes);
+}
+
 static void what_ran_in_a_kernel_without_samples_is_not_divided(void)
 {
 	struct profile_account ran = {.run_ns = 100, .kernel_ns = 40};
@@ -2330,6 +2347,7 @@ int main(void)
 	RUN(what_refers_to_nothing_is_refused_and_the_file_stays_good);
 	RUN(totals_add_up_while_writing);
 	RUN(samples_divide_what_their_thread_ran_to_the_nanosecond);
+	RUN(the_totals_of_an_ended_profile_have_all_bytes_of_its_file);
 	RUN(what_ran_in_a_kernel_without_samples_is_not_divided);
 	RUN(a_recording_without_accounts_has_the_time_of_its_samples);
 	RUN(what_waits_is_in_the_file_a_second_later_and_the_first_events_at_once);
