@@ -72,5 +72,4 @@ bool sampling_put_patiently(const void *head, size_t head_size, const void *body
 	uint64_t deadline_ns);
 /* Sends what CUPTI put into the buffer since the last time, as of the time until `end_ns`; `ours`:
  * in our thread. */
-void sampling_send(
-	struct sampling_slot *p, struct sampling_buffer *b, uint64_t end_ns, bool ours);
+void sampling_send(struct sampling_slot *p, struct sampling_buffer *b, uint64_t end_ns, bool ours);

@@ -269,7 +269,8 @@ static void add_rows(const struct sampling_buffer *b, const struct cupti_pc *pc)
 	}
 }
 
-static void send_window(const struct sampling_slot *p, struct sampling_buffer *b, uint64_t start_ns, uint64_t end_ns)
+static void send_window(const struct sampling_slot *p, struct sampling_buffer *b, uint64_t start_ns,
+	uint64_t end_ns)
 {
 	const struct cupti_pcs *data = &b->data;
 	struct wire_window record = {
@@ -319,4 +320,3 @@ void sampling_send(struct sampling_slot *p, struct sampling_buffer *b, uint64_t 
 	}
 	reset(b, used);
 }
-
