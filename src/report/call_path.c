@@ -159,11 +159,17 @@ static void join_path(const struct report *r, struct buf *path, const uint32_t *
 /* What begins a thread or the program says nothing of where something is called. */
 static bool is_start(const struct report *r, uint32_t location)
 {
+	static const char *const names[] = {"_start", "runtime.goexit", "runtime.goexit.abi0",
+		"runtime.rt0_go", "runtime.rt0_go.abi0", "runtime.mstart", "runtime.mstart.abi0",
+		"runtime.mstart0", "runtime.mstart1", "runtime.main"};
 	const struct profile_location *l = profile_location(r->reader, location);
+	const char *name =
+		l && l->kind == FRAME_USER ? profile_string(r->reader, l->name, NULL) : "";
 
-	return is_of_c_library(r, location) ||
-	       (l && l->kind == FRAME_USER &&
-		       !strcmp(profile_string(r->reader, l->name, NULL), "_start"));
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		if (!strcmp(name, names[n]))
+			return true;
+	return is_of_c_library(r, location);
 }
 
 void report_path_line(const struct report *r, struct buf *out, unsigned int end, const char *share,

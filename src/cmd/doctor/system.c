@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The checks of the kernel and of what it lets us do. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,9 +137,22 @@ void check_btf(struct doctor *d, struct finding *f)
 	finding_step(f, "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 }
 
+/* Where this program is, in `text`. */
+static const char *own_path(char *text, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", text, size - 1);
+
+	if (length <= 0)
+		return "FILE";
+	text[length] = '\0';
+	return text;
+}
+
 /* What is lost without rights is reported once, here, and not by every check that depends on it. */
 void check_rights(struct doctor *d, struct finding *f)
 {
+	char path[PATH_MAX];
+
 	if (d->can_bpf) {
 		finding_is(f, FINDING_OK, "user %u with%s%s%s%s", d->uid,
 			has_capability(d, CAP_SYS_ADMIN) ? " CAP_SYS_ADMIN" : "",
@@ -159,8 +173,10 @@ void check_rights(struct doctor *d, struct finding *f)
 			"user %u may not load BPF programs: no CPU samples, but GPU work with its "
 			"launch stacks",
 			d->uid);
-	finding_step(f, "run it with sudo, or 'setcap cap_bpf,cap_perfmon+ep FILE': whoever may "
-			"run the file then sees stacks of all processes (docs/security.md)");
+	finding_step(f,
+		"run it with sudo, or 'setcap cap_bpf,cap_perfmon+ep %s': whoever may run the file "
+		"then sees stacks of all processes (docs/security.md)",
+		own_path(path, sizeof(path)));
 }
 
 void check_perf_events(struct doctor *d, struct finding *f)
