@@ -155,6 +155,8 @@ void stall_text_remarks(
 
 	put_how_many(k, &b);
 	put(to, buf_text(&b));
+	put(to, "shares are of time: a sample is one warp of an SM, however many run (hardware "
+		"counters add up warps)");
 	if (k->latency) {
 		buf_reset(&b);
 		buf_printf(&b, "in the cycles of %s of them the scheduler issued nothing at all",
