@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Decoding with a language model of transformers, token by token, on request as torch_worker.py does it.
 
-The model is a small Llama with random weights, whose launches (about 600 a token) take the CPU longer than the GPU. A
+The model is a small Llama with random weights, whose launches (about 1,030 a token) take the CPU longer than the GPU. A
 line "decode N" makes N tokens. --free: the launching thread is not kept on one core.
 """
 import os

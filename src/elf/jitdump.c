@@ -11,7 +11,7 @@
  *	  3 close
  *
  * Others are passed over, unwind information (4) among them: it comes too late for walkers, as the
- * file is read at the end of a recording. V8, which writes it, keeps frame pointers.
+ * file is read at the end of a recording.
  *
  * Of loads the one that holds at a place's time is the last before it; where there is none, the
  * first that comes. The answer is a u32, whether more was there than was read, then for each place
