@@ -18,8 +18,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "view/stalls/due.h"
+#include "profile/due.h"
 #include "view/stalls/stalls.h"
+#include "view/stalls/windows.h"
 
 /* Fewer are too few to miss some. */
 #define DUE_MIN 1000
@@ -39,7 +40,7 @@ struct gathering {
 	struct map names;	 /* string -> index of k->kernels */
 	uint64_t all_samples;
 	struct stalls launches;
-	struct stalls_due due;
+	struct stall_windows windows; /* for the period in each context */
 };
 
 static int add_stall(struct gathering *g, const struct profile_stall *e)
@@ -205,6 +206,24 @@ static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
 	return map_put(&g->names, name, *ret);
 }
 
+/* 0: its context was not sampled, or its size or the clock are not known. */
+static int find_due(
+	struct gathering *g, const struct profile_op *op, uint64_t time_ns, uint64_t *ret)
+{
+	const struct profile_device *device = profile_device(g->r, op->device);
+	uint32_t context = 0;
+	int error =
+		stall_windows_context(&g->windows, op->process, op->device, op->context, &context);
+	uint64_t period = error ? 0 : stall_windows_period(&g->windows, context);
+
+	*ret = 0;
+	if (period && device)
+		*ret = due_samples((double)time_ns * due_cycles_per_ns(op->grid, device->sm_count,
+							     device->clock_khz),
+			period);
+	return error;
+}
+
 static int put_op(struct gathering *g, const struct profile_op *op, const struct op_time *time)
 {
 	struct kernel_sum *kernel;
@@ -212,7 +231,7 @@ static int put_op(struct gathering *g, const struct profile_op *op, const struct
 	size_t at;
 	int error = kernel_of_name(g, op->name, &at);
 
-	error = error ?: stalls_due(&g->due, op, time->time_ns, &due);
+	error = error ?: find_due(g, op, time->time_ns, &due);
 	if (error)
 		return error;
 	kernel = &g->k->kernels.items[at];
@@ -226,8 +245,10 @@ static int put_op(struct gathering *g, const struct profile_op *op, const struct
 
 static int put_ops(struct gathering *g)
 {
-	int error = stalls_due_init(&g->due, g->r);
+	int error;
 
+	stall_windows_init(&g->windows, g->r);
+	error = stall_windows_update(&g->windows);
 	for (size_t i = 0; !error && g->op_index.slots && i <= g->op_index.mask; i++) {
 		const struct map_slot *slot = &g->op_index.slots[i];
 		const struct profile_op *op =
@@ -429,7 +450,7 @@ static void gathering_release(struct gathering *g)
 	map_release(&g->names);
 	vec_release(&g->ops);
 	stalls_release(&g->launches);
-	stalls_due_release(&g->due);
+	stall_windows_release(&g->windows);
 }
 
 int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r)

@@ -60,6 +60,13 @@ int stall_windows_context(
 	return 0;
 }
 
+uint64_t stall_windows_period(const struct stall_windows *w, uint32_t context)
+{
+	const struct stall_context *c = &w->contexts.items[context];
+
+	return c->windows.count ? profile_window(w->reader, c->windows.items[0])->period_cycles : 0;
+}
+
 static int add_window(struct stall_windows *w, uint32_t id)
 {
 	const struct profile_window *window = profile_window(w->reader, id);

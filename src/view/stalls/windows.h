@@ -86,6 +86,8 @@ uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window);
 /* The number of a context of a process. */
 int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device,
 	uint32_t context, uint32_t *ret);
+/* The period in all windows of a context, in cycles; 0: it has none. */
+uint64_t stall_windows_period(const struct stall_windows *w, uint32_t context);
 int stall_windows_add_work(struct stall_windows *w, uint32_t context, uint32_t launch,
 	const struct profile_work *work);
 /* After the last event; `kernels`: by launch. */
