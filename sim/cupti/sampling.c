@@ -58,6 +58,7 @@ struct sampler {
 	uint64_t cycles;		    /* not yet worth a sample */
 	uint64_t samples, dropped, unknown; /* since they were fetched */
 	uint64_t fetches;
+	uint64_t sampled_runs; /* for the fault that stops */
 	int hardware; /* the device's, for the fault of one sampler; -1: another process has it */
 	int users;    /* threads inside of GetData */
 };
@@ -262,6 +263,8 @@ static void sample_run(struct sampler *s, const struct run *r)
 	uint64_t samples;
 	struct tally *t;
 
+	if (faults()->stalls_stop && ++s->sampled_runs > faults()->stalls_stop)
+		return;
 	s->cycles += r->duration_ns * CYCLES_PER_US / US_NS * r->multiprocessors;
 	samples = s->cycles >> s->period;
 	s->cycles &= (1ull << s->period) - 1;

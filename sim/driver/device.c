@@ -51,6 +51,7 @@ static const struct {
 	{"stalls-slow-ms", offsetof(struct sim_faults, stalls_slow_ms)},
 	{"stalls-delay-ms", offsetof(struct sim_faults, stalls_delay_ms)},
 	{"stalls-behind", offsetof(struct sim_faults, stalls_behind)},
+	{"stalls-stop", offsetof(struct sim_faults, stalls_stop)},
 	{"stalls-lock", offsetof(struct sim_faults, stalls_lock)},
 	{"stalls-taken", offsetof(struct sim_faults, stalls_taken)},
 	{"stalls-hang", offsetof(struct sim_faults, stalls_hang)},

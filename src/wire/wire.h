@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	12u
+#define WIRE_VERSION	13u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -441,9 +441,9 @@ struct wire_function {
 struct wire_window {
 	uint8_t type;
 	uint8_t exact;
-	uint8_t period; /* 2^period cycles */
-	uint8_t pad;
-	uint32_t device; /* ordinal in this process */
+	uint8_t period;	     /* 2^period cycles */
+	uint8_t safe_period; /* with which the tracer does not fall behind; 0: not known */
+	uint32_t device;     /* ordinal in this process */
 	uint32_t context;
 	uint32_t pad2;
 	uint64_t start_ns;

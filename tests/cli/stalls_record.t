@@ -77,13 +77,12 @@ same_as_before "naming the code of a finished recording leaves GPU code as it is
 record sh -c "XPUPROF_SIM_MACHINE='another $$' '$launches' --repeat 20 & '$launches' --repeat 20; wait"
 same_as_before "two processes that run the same code, each on a GPU of its own, have the same"
 
-# due NAME: the samples that are there and those that are due, in percent
-due() {
-	xpuprof report --stalls --json p.xpu | tr , '\n' | awk -F: '/"due"/ && !due { due = $2 } /"taken"/ { taken = $2 }
-		END { printf "%.0f\n", due ? 100 * taken / due : -1 }'
+# figure due|taken: the samples that are due, or there
+figure() {
+	xpuprof report --stalls --json p.xpu | tr , '\n' | sed -n "s/.*\"$1\"://p" | head -n 1
 }
 is_from_to() { # LEAST MOST NAME
-	share=$(due)
+	share=$(($(figure taken) * 100 / $(figure due)))
 	[ "$share" -ge "$1" ] && [ "$share" -le "$2" ]
 	result $? "$3"
 }
@@ -99,6 +98,18 @@ result $? "and says so at the kernels"
 XPUPROF_SIM_FAULTS=stalls-full=2 run "$build/xpuprof" record --stalls=4096 --gpu-only -o p.xpu -- "$launches" --repeat 100
 has "$err" "its memory was full, and of what ran later there are none; --stalls=8192 is slow enough" \
 	"when CUPTI has no room for samples any more, that is said"
+
+XPUPROF_SIM_FAULTS=stalls-stop=200 run "$build/xpuprof" record --stalls=4096 --gpu-only -o p.xpu -- "$launches" --repeat 100
+has "$err" "samples of GPU instructions came faster than CUPTI hands them over: " "when CUPTI just stops, that is said, too"
+set -- $(echo "$err" | tr -d , | sed -n 's/.*over: \([0-9]*\) of \([0-9]*\) that were due came; --stalls=8192 is slow enough.*/\1 \2/p') 0 0
+is "$1" "$(figure taken)" "with the samples that came"
+true_that "and those that were due, where kernels that run at once count once" [ "$2" -gt $((10 * $1)) -a "$2" -le "$(figure due)" ]
+xpuprof report --stalls p.xpu | sed -n '/^Not all was sampled/,$p' | grep -q "samples of GPU instructions came faster .* that were due came; --stalls=8192 is slow enough"
+result $? "and in the report"
+XPUPROF_SIM_FAULTS=stalls-stop=200 run "$build/xpuprof" record --stalls=8192 --gpu-only -o p.xpu -- "$launches" --repeat 100
+lacks "$err" "were due came" "at a period that is slow enough the kernels had few multiprocessors, or a slow clock"
+run "$build/xpuprof" record --stalls=4096 --gpu-only -o p.xpu -- "$launches" --repeat 100
+lacks "$err" "were due came" "and nothing is said where all came"
 
 # What reads the code of the program's images has no more rights than the program.
 cat >nvdisasm <<'END'

@@ -410,6 +410,90 @@ static void a_stranger_s_claim_is_reported_and_nothing_is_lost(void)
 	test_recorder_close(r);
 }
 
+/* A GPU of 100 multiprocessors at 2 GHz, and a kernel that fills it, in context 3. */
+static void introduce_kernel(struct client *c)
+{
+	const struct wire_device d = {
+		.type = WIRE_DEVICE, .name_size = 1, .sm_count = 100, .clock_khz = 2000000};
+	const struct wire_op op = {
+		.type = WIRE_OP, .kind = OP_KERNEL, .id = 1, .context = 3, .grid = {40, 25, 1}};
+
+	ring_put_long(&c->ring, &d, sizeof(d), "G", 1);
+	ring_put_long(&c->ring, &op, sizeof(op), NULL, 0);
+}
+
+static void put_kernel(struct client *c, uint64_t start_ns, uint64_t duration_ns)
+{
+	const struct wire_work w = {.type = WIRE_WORK,
+		.kind = OP_KERNEL,
+		.op = 1,
+		.start_ns = start_ns,
+		.end_ns = start_ns + duration_ns};
+
+	ring_put(&c->ring, &w);
+}
+
+/* What is said in the end of a recording of 3 ms of kernels, of which two run at once for 2 ms. At
+ * 2^period cycles 600 million, divided by that, are due. */
+static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refusal refusal,
+	uint32_t refused_context, char ret[512])
+{
+	const struct wire_stalls_refused refused = {.type = WIRE_STALLS_REFUSED,
+		.refusal = (uint8_t)refusal,
+		.context = refused_context};
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t start_ns = clock_now_ns();
+	struct wire_window w = a_window();
+	struct client c;
+
+	w.period = period;
+	w.safe_period = 14;
+	w.samples = came;
+	CHECK(join(&c, r));
+	introduce_kernel(&c);
+	put_kernel(&c, start_ns, 1000000);
+	put_window(&c, &w);
+	put_kernel(&c, start_ns + 1000000, 2000000);
+	put_kernel(&c, start_ns + 1000000, 2000000);
+	if (refusal)
+		ring_put(&c.ring, &refused);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(nvidia_backend.finish(r->backend) == 0);
+	snprintf(ret, 512, "%s", test_recorder_stats(r).stalls_refused);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == (*ret != 0));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void samples_that_never_came_are_reported_where_they_came_too_fast(void)
+{
+	static const char due[] = "samples of GPU instructions came faster than CUPTI hands them "
+				  "over: 100,000 of 146,484 that were due came; "
+				  "--stalls=16384 is slow enough";
+	char said[512];
+
+	end_of_kernels(12, 100000, 0, 0, said);
+	CHECK_TEXT(said, due);
+	end_of_kernels(12, 140000, 0, 0, said);
+	CHECK_TEXT(said, "");
+	end_of_kernels(14, 10000, 0, 0, said);
+	CHECK_TEXT(said, "");
+	end_of_kernels(12, 100000, WIRE_STALLS_CONTEXT, 4, said);
+	CHECK(strchr(said, '\n') && !strcmp(strchr(said, '\n') + 1, due));
+}
+
+static void samples_that_never_came_are_reported_once(void)
+{
+	static const enum wire_stalls_refusal of_it[] = {
+		WIRE_STALLS_DISPLACED, WIRE_STALLS_UNFETCHED, WIRE_STALLS_OVERRUN};
+	char said[512];
+
+	for (size_t n = 0; n < sizeof(of_it) / sizeof(of_it[0]); n++) {
+		end_of_kernels(12, 100000, of_it[n], 3, said);
+		CHECK(*said && !strstr(said, "were due"));
+	}
+}
+
 static void what_the_library_could_not_send_becomes_losses(void)
 {
 	struct test_recorder *r = open_recorder(NULL);
@@ -607,6 +691,8 @@ int main(void)
 	RUN(functions_stay_when_the_library_forgets_its_strings);
 	RUN(a_refusal_is_counted_by_process_and_reported_once_by_kind);
 	RUN(a_stranger_s_claim_is_reported_and_nothing_is_lost);
+	RUN(samples_that_never_came_are_reported_where_they_came_too_fast);
+	RUN(samples_that_never_came_are_reported_once);
 	RUN(what_the_library_could_not_send_becomes_losses);
 	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
 	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);

@@ -388,7 +388,8 @@ int injected_finish(struct injected *s)
 	}
 	vec_foreach (it, &s->instances)
 		error = error ?: instance_end_unread(*it);
-	return error ?: sweep(s);
+	error = error ?: sweep(s);
+	return error ?: due_report(s);
 }
 
 bool injected_has_connected(const struct injected *s, uint32_t process)

@@ -9,7 +9,8 @@
  *	             ring       ---->  instance.c   one connection's life, its ring
  *	                                 |-> records.c        calls, work, names, devices
  *	                                 |-> walked_stacks.c  launches and the stacks they name
- *	                                 '-> stalls.c         samples of instructions
+ *	                                 |-> stalls.c         samples of instructions
+ *	                                 '-> due.c            how many there should be
  *	             messages   ---->  messages.c   images of GPU code
  *	        <--- what is mapped --  spaces.c
  *
@@ -39,6 +40,8 @@ struct injected_api {
 	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what
 	 * helps. */
 	const char *const *stalls_refusals;
+	/* The same where the tracer just hands over fewer than it should. */
+	const char *stalls_behind;
 	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the
 	 * profile. */
 	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);

@@ -82,7 +82,8 @@ void instance_free(struct instance *i)
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);
-	map_release(&i->contexts);
+	vec_release(&i->contexts);
+	map_release(&i->context_numbers);
 	free(i);
 }
 
@@ -481,6 +482,7 @@ static int end(struct instance *i)
 	else
 		count_reason(i);
 	count_unseen(i);
+	due_end(i);
 	i->phase = INSTANCE_ENDED;
 	if (i->broken && events->instance_broken)
 		error = events->instance_broken(events->context, i->number);

@@ -39,6 +39,23 @@ struct numbered_stack {
 struct instance_op {
 	uint32_t id; /* in the profile */
 	uint8_t kind;
+	uint32_t context;     /* number of instance.contexts, from 1 up; 0: none */
+	double cycles_per_ns; /* as in profile/due.h */
+};
+
+struct instance_device {
+	uint32_t id; /* in the profile; 0: it was not described */
+	uint32_t sm_count, clock_khz;
+};
+
+/* due.c: which samples of instructions a context's kernels should have had, and how many came. */
+struct instance_context {
+	uint32_t device;     /* profile id; 0: it has had no work */
+	double cycles;	     /* of multiprocessors that ran kernels */
+	uint64_t reached_ns; /* by the kernels so far */
+	uint64_t came;
+	uint8_t period, safe_period; /* as in struct wire_window */
+	bool refused;		     /* if samples are missing, that was reported */
 };
 
 /* A function of GPU code. */
@@ -97,7 +114,7 @@ struct instance {
 	uint64_t reported_ns;
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct instance_op) ops;
-	uint32_t devices[WIRE_DEVICES];
+	struct instance_device devices[WIRE_DEVICES];
 	struct numbered_stack *stacks; /* WIRE_STACKS of them, by the number less one; or NULL */
 	uint32_t stack_count;	       /* the greatest number that was sent */
 	uint32_t code_epoch;	       /* as the library has it from us */
@@ -115,8 +132,9 @@ struct instance {
 		uint32_t function, offset, id;
 	} last_instruction;
 	bool stalls_refused;
-	struct map contexts; /* -> device (profile id), of those that had work */
-	struct map threads;  /* tid as the process sees it -> profile id; 0: not found */
+	struct vec(struct instance_context) contexts;
+	struct map context_numbers; /* -> the number in them, from 1 up */
+	struct map threads;	    /* tid as the process sees it -> profile id; 0: not found */
 	uint32_t last_tid, last_thread;
 	struct thread_numbers numbers; /* of a process in another pid namespace */
 	uint64_t charged[BUDGETS];
@@ -175,6 +193,19 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 /* A hole was skipped: the rows that come next may be of a window that was in it. */
 void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);
+/* Some of the process's instructions could not be sampled: counted once. */
+void stalls_count_refused(struct instance *i);
+/* Appends which period is slow enough; 2^period cycles, 0: not known. */
+void stalls_put_safe_period(uint8_t period, struct buf *b);
+/* due.c. All: 0 or -ENOMEM with error_text. */
+/* The number of a context in i->contexts, from 1 up; 0: there are too many. */
+int due_find_context(struct instance *i, uint32_t context, uint32_t *ret);
+/* A kernel has run; an operation of that kind has a context and cycles_per_ns. */
+void due_add_work(struct instance *i, const struct instance_op *op, const struct wire_work *w);
+int due_add_window(struct instance *i, const struct wire_window *w);
+int due_note_refusal(struct instance *i, uint32_t context);
+/* Adds the contexts in which too few samples came to those of the recording. */
+void due_end(struct instance *i);
 /* The profile id of the image with this checksum; 0: there is no room for it. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came

@@ -30,6 +30,8 @@ struct injected {
 	struct buf refusal_lines;    /* of META_STALLS_REFUSED */
 	struct buf contest_lines;    /* of META_STALLS_CONTESTED */
 	uint32_t refused;	     /* bits: enum wire_stalls_refusal */
+	uint64_t due, came;	     /* due.c: samples in contexts in which too few came */
+	uint8_t safe_period;	     /* of those contexts, the longest */
 	struct buf ended_lines;	     /* of META_TRACER_ENDED */
 	uint32_t ended;		     /* instances in which the tracer ended */
 	struct map connected;	     /* processes (profile ids) that have connected */
@@ -68,3 +70,6 @@ int spaces_keep(struct injected *s, const struct walker_space *space);
 /* NULL: none was reported. */
 const struct kept_space *spaces_of(const struct injected *s, uint32_t pid);
 void spaces_release(struct injected *s);
+
+/* due.c: reports what due_end found, where no refusal did. 0 or -errno. */
+int due_report(struct injected *s);

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "gpu/injected/instance.h"
+#include "profile/due.h"
 
-#define CONTEXTS_MAX   4096u
 #define ENDS_DESCRIBED 8 /* processes; one line stands for all others */
 #define MESSAGE_MAX    4096u
 #define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
@@ -131,9 +131,9 @@ static int find_call(struct injected *s, uint32_t call, uint32_t *ret_id)
 /* Of a context that has had work; else 0. */
 static uint32_t device_of_context(const struct instance *i, uint32_t context)
 {
-	const uint64_t *device = map_get(&i->contexts, context);
+	const uint64_t *number = map_get(&i->context_numbers, context);
 
-	return device ? (uint32_t)*device : 0;
+	return number ? i->contexts.items[*number - 1].device : 0;
 }
 
 static struct gpu_wait_target waits_for(const struct instance *i, const struct wire_call *c)
@@ -198,6 +198,7 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 		return invalid(i);
 	event.op = op->id;
 	if (op->kind == OP_KERNEL) {
+		due_add_work(i, op, w);
 		event.queued_ns = w->queued_ns;
 		event.submitted_ns = w->submitted_ns;
 	} else {
@@ -222,11 +223,17 @@ static int decode_node(struct instance *i, const struct wire_node *n)
 	return events->node(events->context, &event);
 }
 
-static int note_context(struct instance *i, uint32_t context, uint32_t device)
+static int note_context(struct instance *i, uint32_t context, uint32_t device, uint32_t *ret_number)
 {
-	if (!device || i->contexts.count >= CONTEXTS_MAX)
+	int error;
+
+	*ret_number = 0;
+	if (!device)
 		return 0;
-	return map_put(&i->contexts, context, device) ? error_memory(NULL) : 0;
+	error = due_find_context(i, context, ret_number);
+	if (*ret_number)
+		i->contexts.items[*ret_number - 1].device = device;
+	return error;
 }
 
 static int decode_event_record(
@@ -311,6 +318,7 @@ static int add_op(struct instance *i, const struct profile_op *op, uint32_t *ret
 
 static int decode_op(struct instance *i, const void *record, size_t size)
 {
+	struct instance_device device = {0};
 	struct profile_op op = {0};
 	struct instance_op mine;
 	struct wire_op w;
@@ -324,7 +332,9 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 		return -EPROTO;
 	op.kind = w.kind;
 	op.process = i->process;
-	op.device = w.device < WIRE_DEVICES ? i->devices[w.device] : 0;
+	if (w.device < WIRE_DEVICES)
+		device = i->devices[w.device];
+	op.device = device.id;
 	op.context = w.context;
 	op.stream = w.stream;
 	op.name = w.name ? i->strings.items[w.name - 1] : 0;
@@ -337,10 +347,11 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
 	error = add_op(i, &op, &mine.id);
-	error = error ?: note_context(i, op.context, op.device);
+	error = error ?: note_context(i, op.context, op.device, &mine.context);
 	if (error)
 		return error;
 	mine.kind = w.kind;
+	mine.cycles_per_ns = due_cycles_per_ns(op.grid, device.sm_count, device.clock_khz);
 	return vec_push(&i->ops, mine) ? error_memory(NULL) : 0;
 }
 
@@ -353,7 +364,7 @@ static int add_device(struct instance *i, const struct wire_device *d, const cha
 		.memory_bytes = d->memory_bytes,
 		.clock_khz = d->clock_khz,
 	};
-	uint32_t *id = &i->devices[d->ordinal];
+	struct instance_device *mine = &i->devices[d->ordinal];
 	int error;
 
 	if (s->latest_device >= DEVICES_MAX) {
@@ -362,12 +373,14 @@ static int add_device(struct instance *i, const struct wire_device *d, const cha
 	}
 	memcpy(device.uuid, d->uuid, sizeof(device.uuid));
 	error = budget_string(i, BUDGET_NAMES, name, d->name_size, &device.name);
-	error = error ?: profile_add_device(s->shared->writer, &device, id);
+	error = error ?: profile_add_device(s->shared->writer, &device, &mine->id);
 	if (error)
 		return error;
-	if (s->latest_device < *id)
-		s->latest_device = *id;
-	return s->api->device_used ? s->api->device_used(s->context, d->uuid, *id) : 0;
+	mine->sm_count = d->sm_count;
+	mine->clock_khz = d->clock_khz;
+	if (s->latest_device < mine->id)
+		s->latest_device = mine->id;
+	return s->api->device_used ? s->api->device_used(s->context, d->uuid, mine->id) : 0;
 }
 
 /* A device is what it was described as first: once in a process. */
@@ -381,7 +394,7 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	memcpy(&d, record, sizeof(d));
 	if (d.ordinal >= WIRE_DEVICES || d.name_size > size - sizeof(d))
 		return -EPROTO;
-	if (i->devices[d.ordinal])
+	if (i->devices[d.ordinal].id)
 		return 0;
 	error = add_device(i, &d, name);
 	if (error || i->injected->simulated || d.name_size < sizeof(simulated) - 1 ||

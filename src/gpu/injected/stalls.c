@@ -101,8 +101,8 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)
 {
 	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX &&
-	       w->samples < WIRE_SAMPLES_MAX && w->dropped < WIRE_SAMPLES_MAX &&
-	       w->without_code < WIRE_SAMPLES_MAX &&
+	       w->safe_period <= PERIOD_MAX && w->samples < WIRE_SAMPLES_MAX &&
+	       w->dropped < WIRE_SAMPLES_MAX && w->without_code < WIRE_SAMPLES_MAX &&
 	       record_is_plausible(i, w->start_ns, w->end_ns, now_ns);
 }
 
@@ -120,15 +120,17 @@ int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64
 		.without_code = w->without_code,
 		.exact = w->exact,
 	};
+	int error;
 
 	i->window = (struct instance_window){.begun = true};
 	if (!is_plausible(i, w, now_ns))
 		return invalid(i);
-	window.device = i->devices[w->device];
+	window.device = i->devices[w->device].id;
 	record_count_loss(i, LOSS_STALLS_DROPPED, w->dropped);
 	i->window.reasons = i->reasons[w->device];
 	i->window.exact = w->exact;
-	return profile_add_window(i->injected->shared->writer, &window, &i->window.id);
+	error = due_add_window(i, w);
+	return error ?: profile_add_window(i->injected->shared->writer, &window, &i->window.id);
 }
 
 /* Rows of one instruction come one behind the other. */
@@ -221,6 +223,12 @@ static void put_holder(const struct instance *i, const struct wire_stalls_refuse
 		buf_printf(b, "%sprocess %u)", stranger ? "" : " (", pid);
 }
 
+void stalls_put_safe_period(uint8_t period, struct buf *b)
+{
+	if (period && period <= PERIOD_MAX)
+		buf_printf(b, "; --stalls=%u is slow enough", 1u << period);
+}
+
 static void put_refusal(
 	const struct instance *i, const struct wire_stalls_refused *r, struct buf *b)
 {
@@ -229,11 +237,17 @@ static void put_refusal(
 	if (b->size)
 		buf_putc(b, '\n');
 	buf_puts(b, api->stalls_refusals[r->refusal]);
-	if (r->period && r->period < 32)
-		buf_printf(b, "; --stalls=%u is slow enough", 1u << r->period);
+	stalls_put_safe_period(r->period, b);
 	if (r->result)
 		buf_printf(b, " (%s error %d)", api->tracer, (int)r->result);
 	put_holder(i, r, b);
+}
+
+void stalls_count_refused(struct instance *i)
+{
+	if (!i->stalls_refused)
+		record_count_loss(i, LOSS_STALLS_REFUSED, 1);
+	i->stalls_refused = true;
 }
 
 /* Once for each kind, whatever the process; the processes are counted. */
@@ -243,15 +257,17 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	bool sampled = r->refusal == WIRE_STALLS_STRANGER;
 	struct buf *lines = sampled ? &s->contest_lines : &s->refusal_lines;
 	uint32_t bit;
+	int error = 0;
 
 	if (!r->refusal || r->refusal >= WIRE_STALLS_REFUSALS)
 		return -EPROTO;
-	if (!i->stalls_refused && !sampled)
-		record_count_loss(i, LOSS_STALLS_REFUSED, 1);
-	i->stalls_refused |= !sampled;
+	if (!sampled) {
+		stalls_count_refused(i);
+		error = due_note_refusal(i, r->context);
+	}
 	bit = 1u << r->refusal;
-	if (s->refused & bit)
-		return 0;
+	if (error || s->refused & bit)
+		return error;
 	s->refused |= bit;
 	put_refusal(i, r, lines);
 	return profile_set_meta(s->shared->writer,

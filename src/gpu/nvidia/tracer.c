@@ -64,10 +64,10 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"they were sampled, though CUPTI ends in one of two processes that do so at once: "
 		"another user claims to sample the GPU's instructions",
 	[WIRE_STALLS_OVERRUN] =
-		"samples of GPU instructions came faster than CUPTI hands them over: its memory "
+		TRACER_STALLS_BEHIND ": its memory "
 		"was full, and of what ran later there are none",
 	[WIRE_STALLS_UNFETCHED] =
-		"samples of GPU instructions came faster than CUPTI hands them over: it had more when "
+		TRACER_STALLS_BEHIND ": it had more when "
 		"the recording ended",
 };
 // clang-format on

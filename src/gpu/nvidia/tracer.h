@@ -11,9 +11,11 @@ extern const char *const tracer_call_names[TRACER_CALLS];
 uint32_t tracer_call_index(uint32_t call);
 void tracer_describe(const struct wire_tracer *t, struct buf *b);
 extern const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS];
+#define TRACER_STALLS_BEHIND "samples of GPU instructions came faster than CUPTI hands them over"
 
 /* What its records mean: members of an injected_api. */
 #define TRACER_API                                                                                 \
 	.tracer = "CUPTI", .code_format = "cubin", .call_names = tracer_call_names,                \
 	.call_count = TRACER_CALLS, .call_index = tracer_call_index,                               \
-	.describe_tracer = tracer_describe, .stalls_refusals = tracer_stalls_refusals
+	.describe_tracer = tracer_describe, .stalls_refusals = tracer_stalls_refusals,             \
+	.stalls_behind = TRACER_STALLS_BEHIND

@@ -277,6 +277,7 @@ static void send_window(const struct sampling_slot *p, struct sampling_buffer *b
 		.type = WIRE_WINDOW,
 		.exact = names_launches(b),
 		.period = p->period,
+		.safe_period = p->safe_period,
 		.device = p->device,
 		.context = p->id,
 		.start_ns = start_ns,
