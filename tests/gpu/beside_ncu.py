@@ -6,6 +6,7 @@
 
 The kernels of stall_kernels.cu keep their number of warps steady. There a sample of one warp each period and counters that
 add up all warps must agree (docs/stalls.md): no share of a reason may differ by more than 3 points. Clocks and caches are left alone.
+A loop in step with the period is sampled at the same few instructions as long as one launch lasts, so there are several.
 Prints TAP. Needs ncu ($CUDA_HOME/bin, the toolkit's usual place or PATH) and what stalls.py needs.
 """
 import csv
@@ -51,7 +52,8 @@ def counted_shares(ncu, program):
 
 def sampled_shares(program, folder):
     profile = os.path.join(folder, "beside.xpu")
-    recorded = run(XPUPROF, "record", "-q", "--stalls", "-o", profile, "--", program, "--ms", "100")
+    recorded = run(XPUPROF, "record", "-q", "--stalls", "-o", profile, "--", program, "--ms", "12.5",
+                   "--launches", "16")
     result(recorded.returncode == 0, "the program ends as alone", recorded.stderr)
     kernels = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)["stalls"]["kernels"]
     return {k["name"].split("(")[0]: {r["reason"]: 100 * r["samples"] / k["samples"] for r in k["reasons"]}

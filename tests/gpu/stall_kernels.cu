@@ -7,10 +7,10 @@
  * reason that instruction sampling should report most; the line of the pattern is marked STALL, outside of
  * kernels with the names of those that come there.
  *
- *	stall_kernels [--list] [--ms N] [NAME...]
+ *	stall_kernels [--list] [--ms N] [--launches N] [NAME...]
  *
  * prints NAME, the expected reason, the number of multiprocessors it runs on and their clock meanwhile, in kHz, of
- * each case.
+ * each case. Each of its launches, one if not given, lasts that long.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -333,11 +333,14 @@ static float stall_case_run(const struct stall_case *c, const struct stall_args 
 	return ms;
 }
 
-static void stall_case_print(const struct stall_case *c, const struct stall_args *args)
+static void stall_case_print(const struct stall_case *c, const struct stall_args *args, int launches)
 {
-	float ms = stall_case_run(c, args);
+	float ms = 0;
 
-	printf("%s %s %d %.0f\n", c->name, c->reason, stall_case_sms(c), args->cycles / ms);
+	for (int i = 0; i < launches; i++)
+		ms += stall_case_run(c, args);
+	printf("%s %s %d %.0f\n", c->name, c->reason, stall_case_sms(c),
+	       args->cycles * (double)launches / ms);
 }
 
 static bool is_chosen(const char *name, int argc, char **argv)
@@ -345,7 +348,7 @@ static bool is_chosen(const char *name, int argc, char **argv)
 	bool any = false;
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--ms") == 0) {
+		if (strcmp(argv[i], "--ms") == 0 || strcmp(argv[i], "--launches") == 0) {
 			i++;
 			continue;
 		}
@@ -360,6 +363,7 @@ int main(int argc, char **argv)
 {
 	struct stall_args args;
 	double ms = 50;
+	int launches = 1;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--list") == 0) {
@@ -369,10 +373,12 @@ int main(int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--ms") == 0 && i + 1 < argc)
 			ms = atof(argv[i + 1]);
+		if (strcmp(argv[i], "--launches") == 0 && i + 1 < argc)
+			launches = atoi(argv[i + 1]);
 	}
 	stall_args_init(&args, ms);
 	for (const struct stall_case &c : stall_cases)
 		if (is_chosen(c.name, argc, argv))
-			stall_case_print(&c, &args);
+			stall_case_print(&c, &args, launches);
 	return 0;
 }
