@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A code object is read once, as soon as a stack has it. Its line table stays in memory.
+ * A code object is read once, as soon as a stack has it. Its line table stays in memory. Long line
+ * tables are read only when nothing else is wanted, so that they keep no names waiting.
  *
  * Where threads have copies of the bytecode, an instruction's address can be in any of them; new
  * ones appear, so the object is read again when an address is in none of what is known. So is one
  * without a check each time, as a later object at its address would not be noticed.
  *
  * What is kept is bounded, and so is what is wanted. When there are too many code objects all are
- * forgotten, and those still in use are read again; the names stay, since callers hold them.
+ * forgotten, and those still in use are read again; the names stay, since callers hold them. Where
+ * line tables are too long together, they alone are forgotten.
  */
 #include "python/code.h"
 
@@ -33,12 +35,23 @@ struct code_object {
 	const char *function;
 	const char *file;
 	struct python_line_table table;
+	bool has_table;	  /* false: it was not read so far, or was forgotten */
 	uint64_t *copies; /* where copies of the bytecode begin; 0: none there */
 	uint32_t copy_count;
 	bool has_copies;
 	uint32_t first_traceable; /* units */
 	uint64_t bytecode;
 	uint64_t bytecode_size;
+};
+
+/* walk_python_frame.code of each */
+struct wanted_codes vec(uint64_t);
+
+/* In the order of their reading. */
+enum want {
+	WANT_NAMES, /* and line tables that are short */
+	WANT_TABLES,
+	WANTS
 };
 
 struct python_code {
@@ -50,10 +63,11 @@ struct python_code {
 	struct map by_frame; /* walk_python_frame.code to an index */
 	struct vec(struct code_object) codes;
 	size_t table_bytes;
-	struct vec(uint64_t) wanted;
+	struct wanted_codes wanted[WANTS];
 	struct map coming;  /* what is in there */
 	struct map offered; /* walk_python_frame.code to a struct walk_python_code of ours */
-	size_t asked;	    /* so many of them, from the first on, are being read */
+	enum want asked_of; /* of these, */
+	size_t asked;	    /* so many, from the first on, are being read */
 };
 
 int python_code_new(struct python_code **ret, const struct walk_python *python)
@@ -89,6 +103,20 @@ static void release_code(struct code_object *o)
 {
 	python_line_table_release(&o->table);
 	free(o->copies);
+}
+
+static void forget_tables(struct python_code *c)
+{
+	vec_foreach (o, &c->codes) {
+		uint32_t first_line = o->table.first_line;
+
+		release_code(o);
+		o->table.first_line = first_line;
+		o->has_table = false;
+		o->copies = NULL;
+		o->copy_count = 0;
+	}
+	c->table_bytes = 0;
 }
 
 static void forget_codes(struct python_code *c)
@@ -137,7 +165,8 @@ void python_code_unref(struct python_code *c)
 		return;
 	forget_codes(c);
 	interner_free(c->names);
-	vec_release(&c->wanted);
+	for (int want = 0; want < WANTS; want++)
+		vec_release(&c->wanted[want]);
 	map_release(&c->coming);
 	forget_offers(c);
 	free(c);
@@ -199,7 +228,7 @@ static void answer(const struct python_code *c, const struct code_object *o, uin
 	ret->incomplete = o->bytecode && offset < (int64_t)o->first_traceable * UNIT;
 	if (offset < 0)
 		ret->line = o->table.first_line;
-	else
+	else if (o->has_table)
 		ret->line = python_line_at(&o->table, (uint64_t)offset);
 }
 
@@ -223,7 +252,7 @@ bool python_code_is_coming(const struct python_code *c, const struct walk_python
 
 bool python_code_is_wanting(const struct python_code *c)
 {
-	return c->wanted.count;
+	return c->wanted[WANT_NAMES].count || c->wanted[WANT_TABLES].count;
 }
 
 static bool is_known(const struct python_code *c, const struct walk_python_frame *frame)
@@ -231,20 +260,21 @@ static bool is_known(const struct python_code *c, const struct walk_python_frame
 	const struct code_object *o = find_code(c, frame->code);
 	int64_t offset;
 
-	return o && frame->code >> 48 && (!o->has_copies || offset_of(c, o, frame->at, &offset));
+	return o && o->has_table && frame->code >> 48 &&
+	       (!o->has_copies || offset_of(c, o, frame->at, &offset));
 }
 
 bool python_code_want(struct python_code *c, const struct walk_python_frame *frame)
 {
 	if (python_code_is_coming(c, frame))
 		return true;
-	if (is_known(c, frame) || c->wanted.count >= WANTED_MAX) {
+	if (is_known(c, frame) || c->coming.count >= WANTED_MAX) {
 		forget_offer(c, frame->code);
 		return false;
 	}
 	if (map_put(&c->coming, frame->code, 1))
 		return false;
-	if (vec_push(&c->wanted, frame->code)) {
+	if (vec_push(&c->wanted[WANT_NAMES], frame->code)) {
 		(void)map_remove(&c->coming, frame->code, NULL);
 		return false;
 	}
@@ -272,8 +302,10 @@ int python_code_offer(struct python_code *c, const struct walk_python_code *copy
 static void append_wanted(const struct python_code *c, uint64_t frame_code, struct buf *b)
 {
 	const struct walk_python_code *copy =
-		c->wanted.count <= FLOOD ? find_offer(c, frame_code) : NULL;
-	const struct python_code_wanted wanted = {.code = frame_code, .has_copy = copy != NULL};
+		c->coming.count <= FLOOD ? find_offer(c, frame_code) : NULL;
+	const struct python_code_wanted wanted = {.code = frame_code,
+		.has_copy = copy != NULL,
+		.long_table = c->asked_of == WANT_TABLES};
 
 	buf_append(b, &wanted, sizeof(wanted));
 	if (copy)
@@ -283,31 +315,47 @@ static void append_wanted(const struct python_code *c, uint64_t frame_code, stru
 bool python_code_request(struct python_code *c, struct buf *ret)
 {
 	const size_t largest = sizeof(struct python_code_wanted) + sizeof(struct walk_python_code);
+	enum want want = c->wanted[WANT_NAMES].count ? WANT_NAMES : WANT_TABLES;
+	const struct wanted_codes *wanted = &c->wanted[want];
 	size_t begin = ret->size;
 
 	_Static_assert(sizeof(c->where) + sizeof(struct python_code_wanted) +
 				       sizeof(struct walk_python_code) <=
 			       PYTHON_REQUEST_BYTES,
 		"one has room");
-	if (c->asked || !c->wanted.count)
+	if (c->asked || !wanted->count)
 		return false;
+	c->asked_of = want;
 	buf_append(ret, &c->where, sizeof(c->where));
-	while (c->asked < c->wanted.count && c->asked < PYTHON_CODES_MAX &&
+	while (c->asked < wanted->count && c->asked < PYTHON_CODES_MAX &&
 		ret->size - begin <= PYTHON_REQUEST_BYTES - largest)
-		append_wanted(c, c->wanted.items[c->asked++], ret);
+		append_wanted(c, wanted->items[c->asked++], ret);
 	return true;
 }
 
-/* The first `count` of what is wanted are not any more; nothing is being read. */
-static void settle(struct python_code *c, size_t count)
+/* True when the names are known of one whose line table is to be read later. */
+static bool want_table(struct python_code *c, uint64_t frame_code)
 {
+	const struct code_object *o = find_code(c, frame_code);
+
+	return o && !o->has_table && !vec_push(&c->wanted[WANT_TABLES], frame_code);
+}
+
+/* The first `count` are not wanted any more, but for line tables that were left. */
+static void settle(struct python_code *c, enum want want, size_t count)
+{
+	struct wanted_codes *wanted = &c->wanted[want];
+
 	for (size_t i = 0; i < count; i++) {
-		(void)map_remove(&c->coming, c->wanted.items[i], NULL);
-		forget_offer(c, c->wanted.items[i]);
+		if (want == WANT_NAMES && want_table(c, wanted->items[i]))
+			continue;
+		(void)map_remove(&c->coming, wanted->items[i], NULL);
+		forget_offer(c, wanted->items[i]);
 	}
-	c->wanted.count -= count;
-	memmove(c->wanted.items, c->wanted.items + count,
-		c->wanted.count * sizeof(*c->wanted.items));
+	wanted->count -= count;
+	if (count)
+		memmove(wanted->items, wanted->items + count,
+			wanted->count * sizeof(*wanted->items));
 	c->asked = 0;
 }
 
@@ -318,8 +366,9 @@ void python_code_ask_again(struct python_code *c)
 
 void python_code_give_up(struct python_code *c, bool all)
 {
-	if (c->wanted.count)
-		settle(c, all ? c->wanted.count : c->asked);
+	settle(c, c->asked_of, c->asked);
+	for (int want = 0; all && want < WANTS; want++)
+		settle(c, want, c->wanted[want].count);
 }
 
 /* --- replies ---------------------------------------------------------------------------------- */
@@ -357,8 +406,10 @@ static int put_code(struct python_code *c, uint64_t frame_code, const struct cod
 {
 	struct code_object *known = find_code(c, frame_code);
 
-	if (!known && (c->codes.count >= CODES_MAX || c->table_bytes + bytes_of(o) > TABLES_MAX))
+	if (!known && c->codes.count >= CODES_MAX)
 		forget_codes(c);
+	if (c->table_bytes + bytes_of(o) > TABLES_MAX)
+		forget_tables(c);
 	if (known) {
 		c->table_bytes -= bytes_of(known);
 		release_code(known);
@@ -378,6 +429,7 @@ static int keep_code(struct python_code *c, uint64_t frame_code,
 {
 	const uint8_t *file = parts + found->function_size, *table = file + found->file_size;
 	struct code_object o = {.copy_count = found->copy_count,
+		.has_table = !found->table_left || c->asked_of == WANT_TABLES,
 		.has_copies = found->has_copies,
 		.first_traceable = found->first_traceable,
 		.bytecode = found->bytecode,
@@ -411,6 +463,7 @@ int python_code_answer(struct python_code *c, const void *reply, size_t size)
 {
 	struct python_code_found found;
 	const uint8_t *at = reply, *end = at + size;
+	const struct wanted_codes *wanted = &c->wanted[c->asked_of];
 	size_t count = 0;
 	int error = 0;
 
@@ -429,13 +482,13 @@ int python_code_answer(struct python_code *c, const void *reply, size_t size)
 		}
 		at += sizeof(found);
 		if (!found.error)
-			error = keep_code(c, c->wanted.items[count], &found, at);
+			error = keep_code(c, wanted->items[count], &found, at);
 		at += parts;
 		count++;
 	}
 	if (!error && !count)
 		error = -EPROTO;
-	settle(c, error ? c->asked : count);
+	settle(c, c->asked_of, error ? c->asked : count);
 	return error;
 }
 

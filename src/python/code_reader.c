@@ -20,6 +20,7 @@ struct code_reader {
 	uint32_t code_check;
 	struct python_memory process;
 	const struct walk_python_code *copy; /* of what is being read; NULL: none */
+	size_t table_most;		     /* bytes of its line table; a longer one is left */
 };
 
 /* The header of a code object, as far as a member of it reaches. */
@@ -84,12 +85,14 @@ static bool append_name(struct code_reader *c, uint64_t object, struct buf *b, u
 }
 
 /* Without a line table (a damaged object) the lines are unknown and the names are good. */
-static void append_table(struct code_reader *c, uint64_t object, struct buf *b, uint32_t *ret_size)
+static void append_table(
+	struct code_reader *c, uint64_t object, struct buf *b, struct python_code_found *ret)
 {
 	size_t before = b->size;
+	int error = python_append_bytes(&c->objects, object, c->table_most, b);
 
-	if (python_append_bytes(&c->objects, object, b))
-		*ret_size = (uint32_t)(b->size - before);
+	ret->table_size = (uint32_t)(b->size - before);
+	ret->table_left = error == -E2BIG;
 }
 
 static void append_copies(struct code_reader *c, uint64_t array, struct buf *b, uint32_t *ret_count)
@@ -120,7 +123,7 @@ static bool append_code(
 			&ret->function_size) ||
 		!append_name(c, word_at(&h, l->code_filename), b, &ret->file_size))
 		return false;
-	append_table(c, word_at(&h, l->code_linetable), b, &ret->table_size);
+	append_table(c, word_at(&h, l->code_linetable), b, ret);
 	ret->first_line = half_at(&h, l->code_firstlineno);
 	if (!l->code_bytecode)
 		return true;
@@ -179,16 +182,19 @@ static bool read_from(struct code_reader *c, const struct walk_python_code *copy
 }
 
 /* `copy`: of it, or NULL. */
-static int read_code(struct code_reader *c, uint64_t frame_code,
+static int read_code(struct code_reader *c, const struct python_code_wanted *wanted,
 	const struct walk_python_code *copy, struct buf *reply)
 {
 	struct python_code_found found = {0};
 	size_t begin = reply->size, at = begin + sizeof(found);
+	uint64_t code = wanted->code;
 
+	c->table_most = wanted->long_table ? PYTHON_BYTES_MAX : PYTHON_TABLE_SHORT;
 	buf_append(reply, &found, sizeof(found));
-	if (!(copy && read_from(c, copy, frame_code, at, reply, &found) && found.table_size) &&
-		!read_from(c, NULL, frame_code, at, reply, &found) &&
-		!(copy && read_from(c, copy, frame_code, at, reply, &found))) {
+	if (!(copy && read_from(c, copy, code, at, reply, &found) &&
+		    (found.table_size || found.table_left)) &&
+		!read_from(c, NULL, code, at, reply, &found) &&
+		!(copy && read_from(c, copy, code, at, reply, &found))) {
 		found = (struct python_code_found){.error = -ENOENT};
 		reply->size = at;
 	}
@@ -239,7 +245,7 @@ int python_code_read(
 		error = -ENOTSUP;
 	while (!error && reply->size < PYTHON_CODES_BYTES &&
 		(step = next_wanted(at, (size_t)(end - at), &wanted, &copy))) {
-		error = read_code(&c, wanted.code, wanted.has_copy ? &copy : NULL, reply);
+		error = read_code(&c, &wanted, wanted.has_copy ? &copy : NULL, reply);
 		at += step;
 	}
 	return error;

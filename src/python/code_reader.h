@@ -8,18 +8,20 @@
  *	reply    for each, in their order, struct python_code_found; then its function, its file
  *	         and its line table, in bytes, and the addresses of its copies
  *
- * A reply that becomes too long ends early; what is not in it is asked for again.
+ * A reply that becomes too long ends early; what is not in it is asked for again. A long line table
+ * is only in it where that is asked for: names are worth more than lines, and come first.
  */
 #pragma once
 
 #include "base/buf.h"
 #include "python/objects.h"
 
-#define PYTHON_CODES_MAX       256		 /* of a request */
-#define PYTHON_REQUEST_BYTES   61440		 /* of it; a longer one ends */
-#define PYTHON_CODES_BYTES     ((size_t)4 << 20) /* a longer reply ends */
-#define PYTHON_CODE_HEADER_MAX 512		 /* bytes of a code object before its bytecode */
-#define PYTHON_CHECK_BYTES     32		 /* at code_check (walk/python.h) */
+#define PYTHON_CODES_MAX       256		  /* of a request */
+#define PYTHON_REQUEST_BYTES   61440		  /* of it; a longer one ends */
+#define PYTHON_CODES_BYTES     ((size_t)4 << 20)  /* a longer reply ends */
+#define PYTHON_TABLE_SHORT     ((size_t)32 << 10) /* bytes of a line table; others are long */
+#define PYTHON_CODE_HEADER_MAX 512		  /* bytes of a code object before its bytecode */
+#define PYTHON_CHECK_BYTES     32		  /* at code_check (walk/python.h) */
 #define PYTHON_NAME_MAX	       (4 * PYTHON_TEXT_MAX) /* bytes */
 #define PYTHON_COPIES_MAX      4096		     /* of bytecode: threads */
 
@@ -33,7 +35,7 @@ struct python_code_request {
 struct python_code_wanted {
 	uint64_t code; /* as in struct walk_python_frame */
 	uint32_t has_copy;
-	uint32_t reserved;
+	uint32_t long_table; /* its line table, too, if that is long */
 };
 
 struct python_code_found {
@@ -45,7 +47,9 @@ struct python_code_found {
 	uint32_t table_size; /* 0: lines are not known */
 	uint32_t copy_count;
 	uint32_t has_copies; /* it may have others by the next time */
-	uint64_t bytecode;   /* 0: not needed */
+	uint32_t table_left; /* its line table is long, and was not asked for */
+	uint32_t reserved;
+	uint64_t bytecode; /* 0: not needed */
 	uint64_t bytecode_size;
 };
 

@@ -5,6 +5,7 @@
  */
 #include "python/objects.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define REPLACEMENT   0xfffd
@@ -101,15 +102,19 @@ bool python_append_text(struct python_objects *o, uint64_t object, struct buf *b
 	return !b->failed;
 }
 
-bool python_append_bytes(struct python_objects *o, uint64_t object, struct buf *b)
+int python_append_bytes(struct python_objects *o, uint64_t object, size_t most, struct buf *b)
 {
 	uint64_t size;
 
 	if (!python_is_type(o, object, "bytes", &o->type_bytes) ||
 		!python_read_word(&o->memory, object + o->layout.bytes_size, &size) ||
-		size > PYTHON_BYTES_MAX || !buf_reserve(b, size + 1) ||
+		size > PYTHON_BYTES_MAX)
+		return -ENOENT;
+	if (size > most)
+		return -E2BIG;
+	if (!buf_reserve(b, size + 1) ||
 		!python_read(&o->memory, object + o->layout.bytes_data, b->data + b->size, size))
-		return false;
+		return -ENOENT;
 	b->size += size;
-	return true;
+	return 0;
 }

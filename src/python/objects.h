@@ -21,5 +21,6 @@ struct python_objects {
 bool python_is_type(struct python_objects *o, uint64_t object, const char *name, uint64_t *known);
 /* Appends a str as valid UTF-8 without NUL, at most the beginning of it: false when it is none. */
 bool python_append_text(struct python_objects *o, uint64_t object, struct buf *b);
-/* Appends a bytes object whole: false when it is none, or too long. */
-bool python_append_bytes(struct python_objects *o, uint64_t object, struct buf *b);
+/* Appends a bytes object whole: 0, -ENOENT (it is none, or too long) or -E2BIG (it has more than
+ * `most` bytes). */
+int python_append_bytes(struct python_objects *o, uint64_t object, size_t most, struct buf *b);

@@ -6,6 +6,7 @@
 #include "elf/elf_file.h"
 #include "elf/named.h"
 #include "python/code.h"
+#include "python/code_reader.h"
 #include "python/interpreter.h"
 #include "python/line_table.h"
 #include "python/remote.h"
@@ -56,7 +57,13 @@ enum {
 	COPIES = 0x1a00,
 	COPY = 0x1b00,
 	TYPE_NAMES = 0x1c00,
+	LONG_CODES = 0x10000, /* MANY, LONG_CODE_BYTES each, */
+	LONG_LINES = 0x40000, /* that share their line table */
 };
+
+#define LONG_CODE_BYTES 0x200
+#define LONG_TABLE	0x3f000
+#define MANY		300 /* their tables are more than is kept of them */
 
 enum {
 	OBJECT_TYPE = 24,
@@ -494,6 +501,89 @@ static void a_damaged_line_table_costs_the_line_and_not_the_name(void)
 	python_code_unref(c);
 }
 
+static void build_long(void)
+{
+	build();
+	put(BASE + CODE + CODE_COPIES, 0);
+	put(BASE + LONG_LINES + OBJECT_TYPE, BASE + TYPE_BYTES);
+	put(BASE + LONG_LINES + BYTES_SIZE, LONG_TABLE);
+	put_bytes(BASE + LONG_LINES + BYTES_DATA, locations, sizeof(locations));
+	for (uint64_t at = LONG_CODES; at < LONG_CODES + MANY * LONG_CODE_BYTES;
+		at += LONG_CODE_BYTES) {
+		memcpy(image + at, image + CODE, CODE_BYTECODE);
+		put(BASE + at + CODE_LINES, BASE + LONG_LINES);
+	}
+}
+
+/* At the second instruction of one of them. */
+static struct walk_python_frame long_frame(uint64_t n)
+{
+	uint64_t code = BASE + LONG_CODES + n * LONG_CODE_BYTES, words[4];
+
+	memcpy(words, image + (code - BASE) + CODE_FILE, sizeof(words));
+	return (struct walk_python_frame){
+		code | walk_python_check(words) << 48, code + CODE_BYTECODE + 2};
+}
+
+/* One question, and its answer. */
+static void read_once(struct python_code *c)
+{
+	struct buf request = BUF_INIT, reply = BUF_INIT;
+
+	CHECK(python_code_request(c, &request));
+	CHECK(!python_code_read(&memory, request.data, request.size, &reply));
+	CHECK(!python_code_answer(c, reply.data, reply.size));
+	buf_release(&request);
+	buf_release(&reply);
+}
+
+static void names_do_not_wait_for_line_tables_that_are_long(void)
+{
+	struct walk_python_frame other, first;
+	struct python_code *c = open_code();
+	struct python_line line;
+
+	build_long();
+	first = long_frame(0);
+	other = (struct walk_python_frame){frame_code(), BASE + CODE + CODE_BYTECODE + 2};
+	for (uint64_t n = 0; n < 30; n++) {
+		struct walk_python_frame frame = long_frame(n);
+
+		CHECK(python_code_want(c, &frame));
+	}
+	CHECK(python_code_want(c, &other));
+	read_once(c);
+	CHECK(!python_code_is_coming(c, &other) && !python_code_line(c, &other, &line));
+	CHECK(line.line == 10);
+	CHECK(python_code_is_coming(c, &first) && !python_code_line(c, &first, &line));
+	CHECK_TEXT(line.function, "f");
+	CHECK(line.line == 0 && line.first_line == 10);
+	read_once(c);
+	CHECK(!python_code_is_coming(c, &first) && !python_code_line(c, &first, &line));
+	CHECK(line.line == 10 && python_code_is_wanting(c));
+	CHECK(!python_code_read_here(c, &memory) && !python_code_is_wanting(c));
+	python_code_unref(c);
+}
+
+static void line_tables_that_are_too_long_together_cost_no_names(void)
+{
+	struct python_code *c = open_code();
+	struct walk_python_frame frame;
+	struct python_line line;
+
+	build_long();
+	for (uint64_t n = 0; n < MANY; n++) {
+		frame = long_frame(n);
+		CHECK(python_code_want(c, &frame));
+	}
+	CHECK(!python_code_read_here(c, &memory));
+	frame = long_frame(0);
+	CHECK(!python_code_line(c, &frame, &line) && line.line == 0);
+	CHECK_TEXT(line.function, "f");
+	CHECK(line_of(c, &frame, &line) == 0 && line.line == 10);
+	python_code_unref(c);
+}
+
 static void an_unknown_version_is_unsupported_and_an_interpreter_without_threads_is_not_ready(void)
 {
 	struct python_file file = {.runtime = RUNTIME};
@@ -701,6 +791,8 @@ int main(void)
 	RUN(objects_of_other_types_have_no_names);
 	RUN(text_of_all_widths_becomes_valid_utf_8);
 	RUN(a_damaged_line_table_costs_the_line_and_not_the_name);
+	RUN(names_do_not_wait_for_line_tables_that_are_long);
+	RUN(line_tables_that_are_too_long_together_cost_no_names);
 	RUN(an_unknown_version_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
 	RUN(a_chain_is_walked_in_groups_to_its_end);
 	RUN(a_state_that_may_be_gone_by_now_is_not_followed);
