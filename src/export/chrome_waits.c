@@ -68,7 +68,7 @@ static void put_function(struct waits *w, uint32_t stack)
 {
 	uint32_t locations[LAUNCH_PATH_MAX];
 
-	if (!launch_path_functions(&w->internals, stack, 1, locations))
+	if (!launch_path_functions(&w->internals, stack, PATH_PROGRAM, 1, locations))
 		return;
 	buf_reset(&w->name);
 	(void)location_text(&w->texts, profile_location(w->done, locations[0]), &w->name);

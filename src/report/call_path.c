@@ -82,8 +82,8 @@ static const char *find_file(const struct report *r, uint32_t stack)
 static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
 	uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
-	unsigned int all = launch_path_functions(
-			     &r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations),
+	unsigned int all = launch_path_functions(&r->summary->internals, stack, PATH_PROGRAM,
+			     LAUNCH_PATH_MAX, ret_locations),
 		     count = all;
 	unsigned int first;
 
@@ -172,15 +172,18 @@ static bool is_start(const struct report *r, uint32_t location)
 	return is_of_c_library(r, location);
 }
 
+static enum path_frames frames_of(enum report_path kind)
+{
+	return kind == REPORT_PATH_CPU ? PATH_SHOWN : PATH_PROGRAM;
+}
+
 void report_path_line(const struct report *r, struct buf *out, unsigned int end, const char *share,
-	uint32_t stack, bool inlines)
+	uint32_t stack, enum report_path kind)
 {
 	static const char from[] = " from ";
 	uint32_t locations[LAUNCH_PATH_MAX], *first = locations;
-	unsigned int count = inlines ? launch_path_functions(&r->summary->internals, stack,
-					       PATH_FRAMES, locations)
-				     : launch_path_unrepeated(&r->summary->internals, stack,
-					       PATH_FRAMES, locations);
+	unsigned int count = launch_path_functions(
+		&r->summary->internals, stack, frames_of(kind), PATH_FRAMES, locations);
 	unsigned int columns = report_columns_left(r, end + (unsigned int)strlen(from));
 	struct buf path = BUF_INIT;
 
@@ -188,7 +191,7 @@ void report_path_line(const struct report *r, struct buf *out, unsigned int end,
 		first++;
 	if (!count)
 		return;
-	join_path(r, &path, first, count, columns, inlines);
+	join_path(r, &path, first, count, columns, kind == REPORT_PATH_INLINED);
 	buf_printf(out, "%*s%s", (int)end, share, from);
 	text_fit(out, buf_text(&path), columns);
 	buf_putc(out, '\n');
@@ -213,15 +216,17 @@ static void put_location(
 }
 
 void report_call_path_json(const struct report *r, struct json_writer *w, const char *name,
-	uint32_t stack, bool inlines)
+	uint32_t stack, enum report_path kind)
 {
 	uint32_t locations[LAUNCH_PATH_MAX], chain[INLINES_MAX];
-	unsigned int count =
-		launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
+	unsigned int count = launch_path_functions(
+		&r->summary->internals, stack, frames_of(kind), LAUNCH_PATH_MAX, locations);
 
 	json_begin(w, name, '[');
 	for (unsigned int i = 0; i < count; i++) {
-		size_t inlined = inlines ? location_inlines(r->reader, locations[i], chain) : 0;
+		size_t inlined = kind == REPORT_PATH_INLINED
+					 ? location_inlines(r->reader, locations[i], chain)
+					 : 0;
 
 		put_location(r, w, profile_location(r->reader, locations[i]));
 		for (size_t n = 0; n < inlined; n++) {

@@ -11,9 +11,16 @@
  * a::reduce<int>(int)". */
 void report_location(
 	const struct report *r, struct buf *out, const struct profile_location *l, bool plain);
-/* The functions of a call path as a member, a list; with inlined ones if asked for. */
+/* Which functions of a stack are shown. */
+enum report_path {
+	REPORT_PATH,	     /* to a call: those of the program */
+	REPORT_PATH_INLINED, /* and those that were inlined there */
+	REPORT_PATH_CPU,     /* to CPU time: those that flame graphs show */
+};
+
+/* The functions of a call path as a member, a list. */
 void report_call_path_json(const struct report *r, struct json_writer *w, const char *name,
-	uint32_t stack, bool inlines);
+	uint32_t stack, enum report_path kind);
 
 /* Appends `before` and the innermost functions of a stack, the innermost last, and the Python
  * function that called them. Where no function is known, as in threads of the GPU's libraries, it
@@ -27,6 +34,6 @@ void report_call_path(const struct report *r, struct buf *out, const char *befor
  * nothing where no other function is known.
  */
 void report_path_line(const struct report *r, struct buf *out, unsigned int end, const char *share,
-	uint32_t stack, bool inlines);
+	uint32_t stack, enum report_path kind);
 /* Appends a line, cut to the width of the report, and releases its buffer. */
 void report_line(const struct report *r, struct buf *out, struct buf *line);

@@ -74,7 +74,8 @@ static void place_json(const struct report *r, const void *row, struct json_writ
 
 static void path_json(const struct report *r, const void *row, struct json_writer *w)
 {
-	report_call_path_json(r, w, "path", ((const struct function_sum *)row)->stack, false);
+	report_call_path_json(
+		r, w, "path", ((const struct function_sum *)row)->stack, REPORT_PATH_CPU);
 }
 
 /* Newton's; there is no need for a library. */
@@ -143,7 +144,7 @@ static void put_path(const struct report *r, const void *row, struct buf *out)
 	report_path_line(r, out, PATH_SHARE_END,
 		text_sampled_percent(share, f->stack_ns, f->self.ns,
 			(uint64_t)(part * (double)f->self.samples + 0.5)),
-		f->stack, false);
+		f->stack, REPORT_PATH_CPU);
 }
 
 // clang-format off

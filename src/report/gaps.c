@@ -191,7 +191,7 @@ static void put_thread_json(
 		if (d.wait_ns[i])
 			json_number(w, profile_wait_reason_name(i), d.wait_ns[i]);
 	json_end(w, '}');
-	report_call_path_json(r, w, "path", d.stack, false);
+	report_call_path_json(r, w, "path", d.stack, REPORT_PATH);
 	json_end(w, '}');
 }
 
@@ -297,7 +297,7 @@ static void put_gap_json(
 	json_bool(w, "once", gap->once);
 	if (t)
 		json_number(w, "launching_tid", t->tid);
-	report_call_path_json(r, w, "path", gap->stack, false);
+	report_call_path_json(r, w, "path", gap->stack, REPORT_PATH);
 	if (n < WITH_THREADS && needs_threads(r, d, gap)) {
 		json_begin(w, "threads", '[');
 		for (uint32_t id = 1; id < r->gaps->events.threads.count; id++)

@@ -33,11 +33,16 @@ static void kernel_name(const struct report *r, const void *row, struct buf *b)
 	demangle(profile_string(r->reader, k->name, NULL), b);
 }
 
+static enum report_path path_kind(const struct report *r)
+{
+	return r->inlines ? REPORT_PATH_INLINED : REPORT_PATH;
+}
+
 static void kernel_path_json(const struct report *r, const void *row, struct json_writer *w)
 {
 	const struct summary_kernel *k = row;
 
-	report_call_path_json(r, w, "path", k->stack, r->inlines);
+	report_call_path_json(r, w, "path", k->stack, path_kind(r));
 }
 
 /* The hottest way to a kernel. */
@@ -47,7 +52,7 @@ static void put_path(const struct report *r, const void *row, struct buf *out)
 	char share[TEXT_CELL];
 
 	report_path_line(r, out, PATH_SHARE_END, text_percent(share, k->stack_ns, k->time.total_ns),
-		k->stack, r->inlines);
+		k->stack, path_kind(r));
 }
 
 // clang-format off

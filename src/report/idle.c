@@ -71,7 +71,7 @@ static void put_causes_json(
 		json_text(w, "cause", gap_cause_name(i));
 		json_number(w, "count", sums[i].count);
 		json_number(w, "total_ns", sums[i].total_ns);
-		report_call_path_json(r, w, "path", sums[i].stack, false);
+		report_call_path_json(r, w, "path", sums[i].stack, REPORT_PATH);
 		json_number(w, "path_ns", sums[i].stack_ns);
 		json_end(w, '}');
 	}

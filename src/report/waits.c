@@ -93,9 +93,9 @@ static void sync_what_json(const struct report *r, const void *row, struct json_
 
 	put_thread_json(r, w, wait->thread);
 	json_text(w, "api", profile_string(r->reader, wait->api, NULL));
-	report_call_path_json(r, w, "path", wait->stack, false);
+	report_call_path_json(r, w, "path", wait->stack, REPORT_PATH);
 	put_work_json(r, w, wait);
-	report_call_path_json(r, w, "launch_path", wait->launch_stack, false);
+	report_call_path_json(r, w, "launch_path", wait->launch_stack, REPORT_PATH);
 }
 
 // clang-format off
@@ -270,7 +270,7 @@ static void put_doings(const struct report *r, struct json_writer *w, struct wai
 		json_begin(w, NULL, '{');
 		put_thread_json(r, w, s->thread);
 		json_text(w, "reason", s->reason ? profile_wait_reason_name(s->reason) : "running");
-		report_call_path_json(r, w, "path", s->stack, false);
+		report_call_path_json(r, w, "path", s->stack, REPORT_PATH);
 		json_number(w, "total_ns", s->total_ns);
 		json_end(w, '}');
 	}
@@ -302,7 +302,7 @@ static void thread_json(const struct report *r, const void *row, struct json_wri
 
 static void path_json(const struct report *r, const void *row, struct json_writer *w)
 {
-	report_call_path_json(r, w, "path", ((const struct wait_sum *)row)->stack, false);
+	report_call_path_json(r, w, "path", ((const struct wait_sum *)row)->stack, REPORT_PATH);
 }
 
 /* ------------------------------------------------------------------ both */

@@ -7,6 +7,7 @@
 #include "profile/reader.h"
 #include "profile/writer.h"
 #include "tap.h"
+#include "view/names/launch_path.h"
 #include "view/tables/function_sums.h"
 
 #define MS 1000000ull
@@ -213,6 +214,52 @@ static void a_function_that_calls_itself_counts_once_for_each_sample(void)
 	end(&f);
 }
 
+static void ways_that_differ_only_in_how_deep_a_function_calls_itself_are_one(void)
+{
+	struct fixture f;
+	uint32_t main_stack, walk, again, last;
+
+	begin(&f);
+	main_stack = native(&f, 0, f.app, "main");
+	walk = native(&f, main_stack, f.app, "walk");
+	again = native(&f, walk, f.app, "walk");
+	last = native(&f, again, f.app, "walk");
+	sample(&f, native(&f, walk, f.app, "look"), 10);
+	sample(&f, native(&f, again, f.app, "look"), 20);
+	sample(&f, native(&f, last, f.app, "look"), 30);
+	sample(&f, walk, 1);
+	sample(&f, last, 2);
+	sum(&f, false);
+	CHECK(is_row(&f, 0, "look", 60, 60) && f.functions.rows.items[0].stack == walk &&
+		f.functions.rows.items[0].stack_ns == 60 * MS);
+	CHECK(is_row(&f, 1, "walk", 3, 63) && f.functions.rows.items[1].stack == main_stack &&
+		f.functions.rows.items[1].stack_ns == 3 * MS);
+	end(&f);
+}
+
+static void the_way_has_of_the_interpreter_what_flame_graphs_show(void)
+{
+	static const char *const shown[] = {"work", "list_sort", "key"};
+	uint32_t locations[LAUNCH_PATH_MAX], at;
+	struct fixture f;
+
+	begin(&f);
+	at = native(&f, native(&f, 0, f.python, "main"), f.python, "_PyEval_EvalFrameDefault");
+	at = python(&f, at, "work", "a.py", 3);
+	at = native(
+		&f, native(&f, at, f.python, "list_sort"), f.python, "_PyEval_EvalFrameDefault");
+	at = python(&f, at, "key", "a.py", 8);
+	sample(&f, native(&f, at, f.library, "compare"), 5);
+	sum(&f, false);
+	CHECK(is_row(&f, 0, "compare", 5, 5) && f.functions.rows.items[0].stack_ns == 5 * MS);
+	CHECK(launch_path_functions(&f.internals, f.functions.rows.items[0].stack, PATH_SHOWN,
+		      LAUNCH_PATH_MAX, locations) == 3);
+	for (int n = 0; n < 3; n++)
+		CHECK_TEXT(profile_string(f.r, profile_location(f.r, locations[n])->name, NULL),
+			shown[n]);
+	end(&f);
+}
+
 static void inlined_functions_are_functions_when_asked_for(void)
 {
 	struct fixture f;
@@ -410,6 +457,8 @@ int main(void)
 	RUN(the_innermost_function_has_the_time_itself_and_its_callers_in_total);
 	RUN(the_way_with_most_of_its_time_is_that_of_all_stacks_through_the_same_functions);
 	RUN(a_function_that_calls_itself_counts_once_for_each_sample);
+	RUN(ways_that_differ_only_in_how_deep_a_function_calls_itself_are_one);
+	RUN(the_way_has_of_the_interpreter_what_flame_graphs_show);
 	RUN(inlined_functions_are_functions_when_asked_for);
 	RUN(what_runs_python_is_no_function_and_what_it_does_for_the_program_is);
 	RUN(an_interpreter_without_symbols_is_one_function_where_it_works_itself);

@@ -58,7 +58,7 @@ static void calls_in_one_function_without_a_name_are_one_path(void)
 	struct internals i;
 
 	CHECK(!internals_init(&i, r));
-	CHECK(!launch_path_merge(&i, &first));
+	CHECK(!launch_path_merge(&i, PATH_PROGRAM, &first));
 	CHECK(first && first[stacks[1]] == stacks[0]);
 	for (int n = 2; first && n < 6; n++)
 		CHECK(first[stacks[n]] == stacks[n]);
@@ -173,10 +173,25 @@ static void a_function_that_calls_itself_leaves_room_for_its_caller(void)
 	struct internals i;
 
 	CHECK(!internals_init(&i, r));
-	CHECK(launch_path_functions(&i, stack, 4, locations) == 4);
-	CHECK(launch_path_unrepeated(&i, stack, 4, locations) == 2);
+	CHECK(launch_path_functions(&i, stack, PATH_PROGRAM, 4, locations) == 2);
 	CHECK_TEXT(profile_string(r, profile_location(r, locations[0])->name, NULL), "outer");
 	CHECK_TEXT(profile_string(r, profile_location(r, locations[1])->name, NULL), "inner");
+	internals_release(&i);
+	profile_reader_close(r);
+}
+
+static void paths_that_differ_only_in_how_deep_a_function_calls_itself_are_one(void)
+{
+	uint32_t stack, *first = NULL;
+	struct profile_reader *r = write_recursion(20, &stack);
+	struct internals i;
+
+	CHECK(!internals_init(&i, r));
+	CHECK(!launch_path_merge(&i, PATH_PROGRAM, &first));
+	for (uint32_t inner = 2; first && inner <= stack; inner++)
+		CHECK(first[inner] == 2);
+	CHECK(first && first[1] == 1);
+	free(first);
 	internals_release(&i);
 	profile_reader_close(r);
 }
@@ -192,6 +207,7 @@ int main(void)
 	RUN(a_function_without_a_name_is_called_by_where_it_begins);
 	RUN(what_nvcc_puts_before_a_launch_is_cut_off_with_the_call);
 	RUN(a_function_that_calls_itself_leaves_room_for_its_caller);
+	RUN(paths_that_differ_only_in_how_deep_a_function_calls_itself_are_one);
 	unlink(path);
 	return tap_end();
 }

@@ -213,7 +213,7 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 
 	if (!g->events.works.count)
 		return 0;
-	if (launch_path_merge(in, &merged) || gap_stacks_init(&stacks, in, merged))
+	if (launch_path_merge(in, PATH_PROGRAM, &merged) || gap_stacks_init(&stacks, in, merged))
 		error = error_memory(SUBJECT);
 	error = error ?: add_devices(g, &stacks);
 	gap_stacks_release(&stacks);

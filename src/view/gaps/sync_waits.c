@@ -140,7 +140,7 @@ int sync_waits_find(
 
 	if (!has_syncs(e))
 		return 0;
-	error = launch_path_merge(internals, &f.merged);
+	error = launch_path_merge(internals, PATH_PROGRAM, &f.merged);
 	f.ended = calloc(e->works.count + 1, sizeof(*f.ended));
 	if (!error && (!f.ended || interner_new(&f.rows)))
 		error = -ENOMEM;

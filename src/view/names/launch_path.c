@@ -131,11 +131,36 @@ static bool continues_jit(const struct profile_reader *r, const struct profile_s
 	       location_is_nameless_jit(r, location_of(r, n->parent));
 }
 
+static bool is_same_function(const struct profile_reader *r, uint32_t left, uint32_t right)
+{
+	const struct profile_location *a = profile_location(r, left),
+				      *b = profile_location(r, right);
+
+	return left == right || (a && b && a->name && a->kind == b->kind && a->name == b->name &&
+					a->module == b->module && a->file == b->file);
+}
+
+/* Whether the innermost function of the path to the caller calls itself. */
+static bool calls_itself(const struct profile_reader *r, uint32_t caller, uint32_t location)
+{
+	const struct profile_stack_node *n = profile_stack_node(r, caller);
+
+	return n && is_same_function(r, n->location, location);
+}
+
+static bool is_left_out(
+	const struct internals *i, uint32_t stack, uint32_t at, enum path_frames which)
+{
+	if (which == PATH_PROGRAM)
+		return internals_inside(i, stack, at);
+	return internals_nameless(i, at) || internals_hide(i, stack, at);
+}
+
 /*
  * Two calls of one function differ by their addresses only. Parents have smaller ids. What is
  * hidden is no part of a path.
  */
-int launch_path_merge(const struct internals *i, uint32_t **ret)
+int launch_path_merge(const struct internals *i, enum path_frames which, uint32_t **ret)
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
@@ -145,11 +170,13 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
+		uint32_t caller = first[n->parent];
 
-		if (internals_inside(i, id, id) || continues_jit(i->reader, n))
-			first[id] = first[n->parent];
+		if (is_left_out(i, id, id, which) || continues_jit(i->reader, n) ||
+			calls_itself(i->reader, caller, n->location))
+			first[id] = caller;
 		else
-			first[id] = same_function(&f, i->reader, first[n->parent], n,
+			first[id] = same_function(&f, i->reader, caller, n,
 				profile_location(i->reader, n->location), id, &error);
 	}
 	map_release(&f.named);
@@ -163,38 +190,30 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 	return error;
 }
 
-static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
+static bool is_function(
+	const struct internals *i, uint32_t stack, uint32_t at, enum path_frames which)
 {
 	const struct profile_location *l = location_of(i->reader, at);
 
 	return l && *profile_string(i->reader, l->name, NULL) &&
 	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
-	       !is_of_gpu_library(i->reader, l) && !internals_inside(i, stack, at);
+	       (which == PATH_SHOWN || !is_of_gpu_library(i->reader, l)) &&
+	       !is_left_out(i, stack, at, which);
 }
 
-static bool is_same_function(const struct profile_reader *r, uint32_t left, uint32_t right)
-{
-	const struct profile_location *a = profile_location(r, left),
-				      *b = profile_location(r, right);
-
-	return left == right || (a->kind == b->kind && a->name == b->name &&
-					a->module == b->module && a->file == b->file);
-}
-
-static unsigned int find_functions(const struct internals *i, uint32_t stack, bool repeats,
-	unsigned int frames, uint32_t ret_locations[LAUNCH_PATH_MAX])
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack,
+	enum path_frames which, unsigned int most, uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
 	unsigned int count = 0;
 	uint32_t location;
 
-	if (frames > LAUNCH_PATH_MAX)
-		frames = LAUNCH_PATH_MAX;
-	for (uint32_t at = stack; at && count < frames; at = parent_of(i->reader, at)) {
-		if (!is_function(i, stack, at))
+	if (most > LAUNCH_PATH_MAX)
+		most = LAUNCH_PATH_MAX;
+	for (uint32_t at = stack; at && count < most; at = parent_of(i->reader, at)) {
+		if (!is_function(i, stack, at, which))
 			continue;
 		location = profile_stack_node(i->reader, at)->location;
-		if (repeats || !count ||
-			!is_same_function(i->reader, ret_locations[count - 1], location))
+		if (!count || !is_same_function(i->reader, ret_locations[count - 1], location))
 			ret_locations[count++] = location;
 	}
 	for (unsigned int n = 0; n < count / 2; n++) {
@@ -204,16 +223,4 @@ static unsigned int find_functions(const struct internals *i, uint32_t stack, bo
 		ret_locations[n] = outer;
 	}
 	return count;
-}
-
-unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
-	uint32_t ret_locations[LAUNCH_PATH_MAX])
-{
-	return find_functions(i, stack, true, frames, ret_locations);
-}
-
-unsigned int launch_path_unrepeated(const struct internals *i, uint32_t stack, unsigned int frames,
-	uint32_t ret_locations[LAUNCH_PATH_MAX])
-{
-	return find_functions(i, stack, false, frames, ret_locations);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The path to a launching call, as people think of it: the functions of the program, without the
- * call and what lies inside it, without addresses, and without what runs Python (internals.h).
+ * call and what lies inside it, without addresses, and without what runs Python (internals.h). A
+ * function that calls itself is in it once, however deep it is. So is the path to other code.
  *
  * Use after the last event was read, when names are final.
  */
@@ -11,21 +12,20 @@
 
 #define LAUNCH_PATH_MAX 8
 
+/* Which frames are of a path. */
+enum path_frames {
+	PATH_PROGRAM, /* of Python's interpreter and of the libraries of GPU vendors none */
+	PATH_SHOWN,   /* all that flame graphs show */
+};
+
 /* The part of a launching stack that leads to the call; 0 when there is nothing of it. */
 uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack);
 
 /* Allocates, by stack, the first stack through the same functions (itself, where there is none
  * before); free() it. 0 or -ENOMEM. */
-int launch_path_merge(const struct internals *i, uint32_t **ret);
+int launch_path_merge(const struct internals *i, enum path_frames which, uint32_t **ret);
 
-/*
- * The innermost `frames` (at most LAUNCH_PATH_MAX) named functions of a path, outermost first, as
- * ids of locations. Frames of the kernel, of GPU vendors' and of our own libraries are left
- * out. Returns how many there are.
- */
-unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
-	uint32_t ret_locations[LAUNCH_PATH_MAX]);
-
-/* The same, with a function that calls itself once, however deep it is. */
-unsigned int launch_path_unrepeated(const struct internals *i, uint32_t stack, unsigned int frames,
-	uint32_t ret_locations[LAUNCH_PATH_MAX]);
+/* The innermost `most` (at most LAUNCH_PATH_MAX) named functions of a path, outermost first, as ids
+ * of locations; none of the kernel. Returns how many there are. */
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack,
+	enum path_frames which, unsigned int most, uint32_t ret_locations[LAUNCH_PATH_MAX]);

@@ -252,17 +252,21 @@ static int sum_nodes(struct reading *d)
 	return error;
 }
 
-/* The caller, or the first stack through the same functions; 0: only the kernel is there. */
-static uint32_t path_of(const struct reading *d, uint32_t caller)
+/* Whether a caller of a function is no part of the way to it: one in the kernel, or itself. */
+static bool is_no_caller(const struct reading *d, uint32_t caller, uint32_t function)
 {
-	while (caller) {
-		const struct profile_stack_node *n = profile_stack_node(d->reader, caller);
-		const struct profile_location *l = profile_location(d->reader, n->location);
+	const struct profile_stack_node *n = profile_stack_node(d->reader, caller);
+	const struct profile_location *l = profile_location(d->reader, n->location);
 
-		if (!l || l->kind != FRAME_KERNEL)
-			break;
+	return (l && l->kind == FRAME_KERNEL) || !d->nodes[caller].function ||
+	       d->nodes[caller].function == function;
+}
+
+/* The caller, or the first stack through the same functions; 0: there is none. */
+static uint32_t path_of(const struct reading *d, uint32_t function, uint32_t caller)
+{
+	while (caller && is_no_caller(d, caller, function))
 		caller = d->nodes[caller].parent;
-	}
 	return d->first[caller];
 }
 
@@ -270,7 +274,7 @@ static uint32_t path_of(const struct reading *d, uint32_t caller)
 static int add_own(
 	struct reading *d, uint32_t function, uint32_t caller, const struct stack_sum *sum)
 {
-	uint64_t key = (uint64_t)function << 32 | path_of(d, caller);
+	uint64_t key = (uint64_t)function << 32 | path_of(d, function, caller);
 	uint64_t *known = map_get(&d->paths, key);
 
 	add(&d->result->rows.items[function - 1].self, sum);
@@ -444,7 +448,7 @@ static int read_kinds(struct reading *d)
 	d->nodes = calloc(d->node_count, sizeof(*d->nodes));
 	if (error || !d->of_location || !d->nodes)
 		return -ENOMEM;
-	error = launch_path_merge(d->internals, &d->first);
+	error = launch_path_merge(d->internals, PATH_SHOWN, &d->first);
 	for (d->kind = 0; !error && d->kind < INTERNALS_KINDS; d->kind++)
 		error = sum_kind(d);
 	error = error ?: add_all_without_stack(d);

@@ -45,8 +45,8 @@ struct function_sum {
 	struct stack_sum self; /* it was the innermost function */
 	struct stack_sum total; /* it was among the functions, once or several times */
 	/* The way to it with most of its own time, a stack that ends at its caller (0: there is
-	 * none), and that time: of all stacks through the same functions. Callers in the kernel are
-	 * no part of it. */
+	 * none), and that time: of all stacks through the same functions, however often one of them
+	 * calls itself. Callers in the kernel are no part of it. */
 	uint32_t stack;
 	uint64_t stack_ns;
 };

@@ -549,7 +549,8 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 	struct map sums = MAP_INIT;
 	struct paths paths = {.path_of = calloc((size_t)profile_counts(g->r).stack_nodes + 1,
 				      sizeof(*paths.path_of))};
-	int error = paths.path_of ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
+	int error = paths.path_of ? launch_path_merge(&g->s->internals, PATH_PROGRAM, &paths.first)
+				  : -ENOMEM;
 
 	error = error ?: sum_paths(g, &paths, &sums);
 	for (size_t i = 0; !error && sums.slots && i <= sums.mask; i++) {

@@ -223,7 +223,7 @@ int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 
 	if (!s->rows.count)
 		return 0;
-	error = launch_path_merge(internals, &merged);
+	error = launch_path_merge(internals, PATH_PROGRAM, &merged);
 	if (error)
 		return error;
 	error = merge_rows(s, internals, merged, &rows);
