@@ -13,6 +13,7 @@ struct flame {
 	const struct profile_reader *reader;
 	const struct view_options *options;
 	unsigned int show;
+	unsigned int seen; /* VIEW_SHOWS_ of the events that there are, shown or not */
 	struct gather sums;
 	struct view_result *result;
 	struct missing missing;
@@ -43,16 +44,31 @@ static int gather_sample(struct flame *f, const struct profile_event *e)
 
 static int gather_event(struct flame *f, const struct profile_event *e)
 {
-	switch (e->kind) {
-	case EVENT_SAMPLE:
-		return f->show & VIEW_SHOWS_CPU ? gather_sample(f, e) : 0;
-	case EVENT_WORK:
-		return f->show & VIEW_SHOWS_GPU ? gather_work(f, e) : 0;
-	case EVENT_PENDING:
-		return f->show & VIEW_SHOWS_GPU ? gather_pending(f, e) : 0;
-	default:
+	static const struct {
+		unsigned int shows;
+		int (*gather)(struct flame *f, const struct profile_event *e);
+	} kinds[] = {
+		[EVENT_SAMPLE] = {VIEW_SHOWS_CPU, gather_sample},
+		[EVENT_WORK] = {VIEW_SHOWS_GPU, gather_work},
+		[EVENT_PENDING] = {VIEW_SHOWS_GPU, gather_pending},
+	};
+
+	if (e->kind >= sizeof(kinds) / sizeof(kinds[0]))
 		return 0;
-	}
+	f->seen |= kinds[e->kind].shows;
+	return f->show & kinds[e->kind].shows ? kinds[e->kind].gather(f, e) : 0;
+}
+
+/* Where another view has something to show. */
+static void name_lacking(struct flame *f)
+{
+	bool cpu = f->show & VIEW_SHOWS_CPU;
+
+	if (!f->seen || f->seen & f->show)
+		return;
+	f->result->lacking = cpu ? "CPU time" : "GPU work";
+	f->result->help =
+		cpu ? "'--view gpu' shows its GPU work" : "'--view cpu' shows its CPU time";
 }
 
 static int build_tree(struct flame *f)
@@ -86,6 +102,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 		error = more < 0 ? more : gather_event(&f, &event);
 	error = error ?: build_tree(&f);
 	error = error ?: missing_remarks(&f.missing, r, ret);
+	name_lacking(&f);
 	gather_release(&f.sums);
 	return error;
 }

@@ -66,6 +66,12 @@ true_that "and a timeline without events is JSON" python3 -m json.tool .out /dev
 run xpuprof flame empty.xpu -o empty.svg
 is "$status $(ls empty.svg* 2>&1)" "1 ls: cannot access 'empty.svg*': No such file or directory" "no picture of it is written"
 has "$err" "nothing to draw: 'empty.xpu' has nothing of what this view shows; no picture was written" "and that is said"
+lacks "$err" "--view" "no other view would show more"
+"$build/tests/helpers/wait_profile" small cpu.xpu && "$build/tests/helpers/stall_profile" small gpu.xpu "$here/../data/stalls" || exit 1
+run xpuprof flame --view gpu cpu.xpu -o empty.svg
+has "$status $err" "warning: no GPU work in 'cpu.xpu': '--view cpu' shows its CPU time" "where there is no GPU work another view is named"
+run xpuprof flame --view cpu gpu.xpu -o empty.svg
+has "$status $err" "warning: no CPU time in 'gpu.xpu': '--view gpu' shows its GPU work" "and where there is no CPU time"
 run xpuprof export --to svg empty.xpu
 is "$status:$out" 1: "nor is one exported"
 
