@@ -188,24 +188,31 @@ static int add_rest(struct capture *c, struct perf_sample *s)
 	return 0;
 }
 
-/* Python's frames, if it runs any, and they can be had; else that is counted. */
-static int add_python(struct capture *c, const struct perf_sample *s, struct raw_stack *raw)
+/* Python's frames, if it runs any, and they can be had; else that is counted. Which are to be there
+ * the native stack says. *walk is used as long as *raw is. */
+static int add_python(struct capture *c, const struct perf_sample *s, struct raw_stack *raw,
+	struct raw_walk *walk)
 {
 	const struct process *process = processes_find(c->processes, s->pid);
 	const struct python_stack *found;
 	enum perf_python_found result;
+	int error;
 
 	if (!process || process->python.state != PYTHON_FOUND || process->python.given_up ||
 		!raw->start)
 		return 0;
-	result = perf_python_read(c->perf_python, &process->python.python, s, &found);
+	raw->loops = process->python.python.evaluation;
+	error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+	if (error)
+		return error;
+	if (walk->end != WALK_PENDING && walk->end != WALK_NO_MAPPING)
+		raw_walk_apply(walk, raw);
+	result = perf_python_read(c->perf_python, &process->python.python, s, walk, &found);
 	if (result == PERF_PYTHON_FOUND) {
 		raw->python = found->frames;
 		raw->python_depth = found->depth;
 		raw->python_incomplete = !found->complete;
 		raw->python_later = true;
-		raw->entries = found->entries;
-		raw->entry_count = found->entry_count;
 	}
 	return profile_count_loss(c->w, LOSS_PYTHON_MOVED, result == PERF_PYTHON_MOVED);
 }
@@ -215,13 +222,14 @@ static int add_sample(struct capture *c, struct perf_sample *s)
 	struct profile_sample sample = {
 		.time_ns = s->time_ns, .period_ns = perf_samples_period_ns(c->perf), .cpu = s->cpu};
 	struct raw_stack raw;
+	struct raw_walk walk;
 	int error = add_rest(c, s);
 
 	raw = raw_of(s);
 	error = error ?: capture_apply_until(c, s->time_ns);
 	error = error ?: tasks_thread(c->tasks, s->pid, s->tid, NULL, &sample.thread);
 	error = error ?: perf_times_add_sample(&c->perf_times, sample.thread);
-	error = error ?: add_python(c, s, &raw);
+	error = error ?: add_python(c, s, &raw, &walk);
 	return error ?: capture_add_sample(c, s->pid, &raw, &sample);
 }
 

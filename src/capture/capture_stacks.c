@@ -142,7 +142,8 @@ static int find_process(
 	}
 	raw_walk_cut((*ret)->space, raw);
 	if ((*ret)->python.state == PYTHON_FOUND && raw->python_depth)
-		raw->loops = (*ret)->python.python.loops;
+		raw->loops = raw->python_later ? (*ret)->python.python.evaluation
+					       : (*ret)->python.python.loops;
 	return 0;
 }
 

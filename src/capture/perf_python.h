@@ -13,6 +13,7 @@
 #pragma once
 
 #include "capture/perf_samples.h"
+#include "capture/raw_walk.h"
 #include "python/remote.h"
 
 struct perf_python;
@@ -28,4 +29,5 @@ void perf_python_free(struct perf_python *p);
 /* The frames of the thread at the sample, if it runs this Python. *ret has them until the next
  * call. */
 enum perf_python_found perf_python_read(struct perf_python *p, const struct walk_python *python,
-	const struct perf_sample *sample, const struct python_stack **ret);
+	const struct perf_sample *sample, const struct raw_walk *walk,
+	const struct python_stack **ret);

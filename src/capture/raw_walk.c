@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bpf/events.h"
-#include "unwind/unwind.h"
 
 static const struct mapping *mapping_of(const struct address_space *space, uint64_t frame)
 {
@@ -55,13 +54,15 @@ int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
 		.words = unwind_tables_words(tables),
 		.word_count = unwind_tables_word_count(tables),
 		.entries = raw->entries,
-		.entry_count = raw->entry_count};
+		.entry_count = raw->entry_count,
+		.found_loops = &ret->loops};
 	int error = spaces_mappings(spaces, space, &start.mappings, &start.mapping_count);
 
 	if (error)
 		return error;
 	if (raw->loops)
 		memcpy(start.loops, raw->loops, sizeof(start.loops));
+	ret->loops.count = 0;
 	ret->depth = unwind_walk(&start, ret->frames, &ret->end);
 	ret->blocked_module = ret->end == WALK_PENDING ? module_of_last(ret, space) : 0;
 	return 0;

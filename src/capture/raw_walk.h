@@ -8,12 +8,14 @@
 
 #include "capture/spaces.h"
 #include "capture/stacks.h"
+#include "unwind/unwind.h"
 
 struct raw_walk {
 	uint32_t depth;
 	enum walk_end end;
 	uint32_t blocked_module; /* WALK_PENDING: which module's table is not ready */
 	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_loops loops; /* by raw->loops */
 };
 
 /* Cuts off frames that were found by code that has been replaced since, where the stack can be

@@ -124,8 +124,6 @@ int python_file_inspect(struct elf_file *f, struct python_file *ret)
 	ret->version_address = all.found[WANTED_VERSION].vaddr;
 	ret->get_state = all.found[WANTED_GET_STATE].vaddr;
 	ret->version_hint = version_by_functions(&all);
-	if (!ret->version_hint)
-		return 0;
 	ret->loops[0] = range_of(&all.found[WANTED_LOOP]);
 	if (!all.cold.size)
 		error = elf_each_named(f, LOOP ".cold", NAMES_MAX, note_symbol, &all);

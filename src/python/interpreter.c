@@ -96,14 +96,16 @@ static bool set_block(struct walk_python *p, const struct python_layout *l)
 	       (!l->frame_bytes || last <= l->frame_bytes);
 }
 
-/* Only where frames have no entries: there, a loop without a frame of its own would be mistaken for
- * the next group's. */
+/* `loops` only where frames have no entries: elsewhere, a loop without a frame of its own would be
+ * mistaken for the next group's. */
 static void set_loops(struct walk_python *p, const struct python_file *file, uint64_t bias)
 {
-	for (int i = 0; p->layout == WALK_PYTHON_OBJECTS && i < WALK_LOOP_RANGES; i++)
+	for (int i = 0; i < WALK_LOOP_RANGES; i++)
 		if (file->loops[i].end > file->loops[i].start)
-			p->loops[i] = (struct walk_range){
+			p->evaluation[i] = (struct walk_range){
 				file->loops[i].start + bias, file->loops[i].end + bias};
+	if (p->layout == WALK_PYTHON_OBJECTS)
+		memcpy(p->loops, p->evaluation, sizeof(p->loops));
 }
 
 /* What is known before looking at threads; false: offsets that no frame has. */

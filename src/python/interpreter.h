@@ -25,7 +25,7 @@ struct python_file {
 	uint64_t version_address; /* Py_Version; 0: none */
 	uint64_t get_state;	  /* PyGILState_GetThisThreadState; 0: none */
 	uint32_t version_hint;	  /* by the functions it has: 3.8, 3.9, 3.10 or 0 */
-	/* Of those three: _PyEval_EvalFrameDefault and its unlikely part. */
+	/* _PyEval_EvalFrameDefault and its unlikely part. */
 	struct walk_range loops[WALK_LOOP_RANGES];
 };
 

@@ -66,6 +66,12 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
 	return true;
 }
 
+static void add_loop(struct unwind_loops *loops, const struct walk *w)
+{
+	if (loops && loops->count < WALK_FRAMES_MAX)
+		loops->items[loops->count++] = (struct unwind_loop){w->callee_sp, w->sp};
+}
+
 uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum walk_end *ret_end)
 {
 	struct home home = {
@@ -88,7 +94,10 @@ uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum wa
 			depth = walk_cut(frames);
 		if (!w->entry && entry < start->entry_count)
 			w->entry = start->entries[entry++];
-		more = walk_step(w, &frames[depth++]);
+		more = walk_step(w, &frames[depth]);
+		if (more && frames[depth] & WALK_FRAME_PYTHON)
+			add_loop(start->found_loops, w);
+		depth++;
 	}
 	*ret_end = w->end;
 	return depth;

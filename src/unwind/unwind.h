@@ -11,6 +11,16 @@
 
 #define UNWIND_PAGE_WORDS 4
 
+/* Where on the stack the frames of loops are, by start.loops. */
+struct unwind_loop {
+	uint64_t sp, cfa;
+};
+
+struct unwind_loops {
+	uint32_t count;
+	struct unwind_loop items[WALK_FRAMES_MAX]; /* innermost first */
+};
+
 /* What a walk starts from. */
 struct unwind_start {
 	uint64_t pc;
@@ -32,6 +42,7 @@ struct unwind_start {
 	const uint64_t *entries; /* of Python's loops, innermost first; see walk/python.h */
 	uint32_t entry_count;
 	struct walk_range loops[WALK_LOOP_RANGES];
+	struct unwind_loops *found_loops; /* NULL: they are not wanted */
 };
 
 /* Fills frames[WALK_FRAMES_MAX], leaf first: how many, and how it ended. */

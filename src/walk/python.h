@@ -52,8 +52,9 @@ struct walk_python {
 				 state_tls is used */
 	uint64_t finalizing_address; /* of the thread state that ends the interpreter, 0 in there as
 					long as none does */
-	struct walk_range loops[WALK_LOOP_RANGES]; /* of _PyEval_EvalFrameDefault */
-	uint32_t free_threaded;			   /* 1: built without GIL */
+	struct walk_range loops[WALK_LOOP_RANGES]; /* of _PyEval_EvalFrameDefault, up to 3.10 */
+	struct walk_range evaluation[WALK_LOOP_RANGES]; /* the same, in all versions */
+	uint32_t free_threaded;				/* 1: built without GIL */
 	int32_t state_tls; /* the variable that holds the PyThreadState: from the thread pointer, or
 			      from the block of tls_module; both 0: there is none */
 	uint16_t tls_module; /* the thread's dtv says where its block is; 0: the block is at the

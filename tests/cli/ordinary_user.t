@@ -167,6 +167,29 @@ thread.start()
 thread.join()
 """
 
+# Its stacks change all the time: two functions in turn, generators, and functions that C calls.
+MOVING = """
+import time
+def first(x): return x + 1
+def second(x): return x * 3 & 65535
+def turns():
+    x = 0
+    for _ in range(1000): x = second(first(x))
+def numbers(n):
+    for i in range(n): yield i
+def odd(of):
+    for i in of:
+        if i & 1: yield i
+def streams(): return sum(odd(numbers(2000)))
+def key(x): return -x
+def through(): return sorted(range(1000), key=key)
+for step in (turns, streams, through):
+    end = time.thread_time() + 1
+    while time.thread_time() < end: step()
+"""
+CALLERS = {"turns": "<module>", "streams": "<module>", "through": "<module>", "first": "turns", "second": "turns",
+           "odd": "streams", "numbers": "odd", "key": "through"}
+
 # Runs a command as in a container: perf_event_open is refused.
 FILTER = """
 #include <errno.h>
@@ -264,12 +287,41 @@ def check_depth():
                                   for s in stacks), f"{depth} large frames are all there", stacks[:3], r.losses)
 
 
+def pythons():
+    """Interpreters that a user may run: each version in PATH, or the system's."""
+    found = [shutil.which(f"python3.{minor}") for minor in range(8, 16)] + [sys.executable, "/usr/bin/python3"]
+    usable = {}
+    for path in filter(None, found):
+        done = subprocess.run([*ORDINARY, "env", path, "-c", "import sys; print(sys.version_info[:2])"], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if not done.returncode:
+            usable.setdefault(done.stdout, path)
+    return list(usable.values())
+
+
+def check_moving(python):
+    r = Recording([python, "-c", MOVING])
+    tap.result(r.stacks["samples_python"] >= 0.95 * r.stacks["samples"], f"{python}: they are there when they change all the time",
+               r.losses, r.stacks)
+    time, wrong = {}, 0
+    for stack, n in r.folded:
+        names = [f.split(" ")[0] for f in stack if "<string>" in f]
+        wrong += n * any(CALLERS.get(callee, caller) != caller for caller, callee in zip(names, names[1:]))
+        for name in names:
+            time[name] = time.get(name, 0) + n / 1e6
+    tap.result(wrong < 0.02e6 * 3, "functions have their callers", wrong, r.folded[:20])
+    tap.result(all(0.85 < time.get(name, 0) < 1.15 for name in ("turns", "streams", "through")), "and their time", time)
+    tap.result(min(time.get(name, 0) for name in ("first", "second", "odd", "numbers", "key")) > 0.01,
+               "so have those that run for a moment", time)
+
+
 def check_python():
-    pythons = [p for p in (sys.executable, "/usr/bin/python3")
-               if not subprocess.run([*ORDINARY, "env", p, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode]
-    if not pythons:
+    found = pythons()
+    for python in found:
+        check_moving(python)
+    if not found:
         return
-    r = Recording([pythons[0], "-c", PYTHON])
+    r = Recording([found[0], "-c", PYTHON])
     notes = [r.err, r.losses, r.stacks]
     tap.result(r.stacks["samples_python"] >= 0.95 * r.stacks["samples"], "Python's frames are there", *notes)
     # 2 s, and its start.
