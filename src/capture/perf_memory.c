@@ -12,8 +12,7 @@ static const struct perf_page *page_of(struct perf_memory *pm, uint64_t address)
 		return page;
 	page->number = number;
 	page->round = pm->round;
-	page->good = python_read(
-		&pm->live, number * PERF_PAGE_BYTES, page->bytes, PERF_PAGE_BYTES);
+	page->good = python_read(&pm->live, number * PERF_PAGE_BYTES, page->bytes, PERF_PAGE_BYTES);
 	return page;
 }
 

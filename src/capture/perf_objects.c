@@ -18,22 +18,22 @@
 
 #include "base/map.h"
 
-#define TYPE_AT	      8	 /* ob_type, in an object */
-#define CODE_BYTES_AT 48 /* co_code, in a code object: a bytes object, */
-#define BYTES_SIZE_AT 16 /* in which is its size, */
-#define BYTES_AT      32 /* and the bytes */
+#define TYPE_AT	       8  /* ob_type, in an object */
+#define CODE_BYTES_AT  48 /* co_code, in a code object: a bytes object, */
+#define BYTES_SIZE_AT  16 /* in which is its size, */
+#define BYTES_AT       32 /* and the bytes */
 #define LOOPS_COMPARED 4
-#define LEFT_MAX       32 /* loops; of a stack that was left altogether nothing is shown */
-#define LOOKS	       8 /* for a chain that has an end */
-#define UNIT_BYTES    2	 /* an instruction */
-#define UNITS_SINCE   0x030a /* from then on f_lasti counts instructions, before bytes */
+#define LEFT_MAX       32     /* loops; of a stack that was left altogether nothing is shown */
+#define LOOKS	       8      /* for a chain that has an end */
+#define UNIT_BYTES     2      /* an instruction */
+#define UNITS_SINCE    0x030a /* from then on f_lasti counts instructions, before bytes */
 
 struct search {
 	struct perf_memory *pm;
 	struct python_memory m;
 	const struct walk_python *python;
 	const struct perf_loops *loops;
-	struct map known; /* frames of now -> 1 + their place in `frames` */
+	struct map known;			 /* frames of now -> 1 + their place in `frames` */
 	uint64_t frames[WALK_PYTHON_FRAMES_MAX]; /* outermost first */
 	uint32_t count;
 	uint32_t shift;
@@ -237,10 +237,10 @@ static bool is_frame_left(void *context, uint64_t word)
 	const struct search *s = left->search;
 	uint64_t type, lasti = 0;
 
-	if (word & 7 || word == left->inner || word < PERF_PAGE_BYTES || word > WALK_PYTHON_ADDRESS ||
-		perf_is_copied(s->pm->sample, word, 8) || map_get(&s->known, word) ||
-		!read_word(s, word + TYPE_AT, &type) || type != s->frame_type ||
-		!read_word(s, word + s->python->frame_code, &left->code) ||
+	if (word & 7 || word == left->inner || word < PERF_PAGE_BYTES ||
+		word > WALK_PYTHON_ADDRESS || perf_is_copied(s->pm->sample, word, 8) ||
+		map_get(&s->known, word) || !read_word(s, word + TYPE_AT, &type) ||
+		type != s->frame_type || !read_word(s, word + s->python->frame_code, &left->code) ||
 		!read_word(s, left->code + TYPE_AT, &type) || type != s->code_type ||
 		!python_read(&s->m, word + s->python->frame_at, &lasti, s->python->frame_at_size))
 		return false;
@@ -274,8 +274,8 @@ static void push_frame_of_now(
 	uint64_t code = 0, lasti = 0;
 
 	(void)read_word(s, s->frames[i] + s->python->frame_code, &code);
-	(void)python_read(&s->m, s->frames[i] + s->python->frame_at, &lasti,
-		s->python->frame_at_size);
+	(void)python_read(
+		&s->m, s->frames[i] + s->python->frame_at, &lasti, s->python->frame_at_size);
 	if (loop)
 		(void)ran_code(s, *loop, code, &lasti);
 	push(ret, s, code, lasti);
@@ -308,8 +308,7 @@ static bool find(struct search *s, struct python_stack *ret, uint32_t *ret_unkno
 bool perf_objects_find(struct python_stack *ret, uint32_t *ret_unknown, struct perf_memory *pm,
 	const struct walk_python *python, const struct perf_loops *loops, uint64_t state)
 {
-	struct search s = {
-		.pm = pm, .m = perf_memory_of(pm), .python = python, .loops = loops};
+	struct search s = {.pm = pm, .m = perf_memory_of(pm), .python = python, .loops = loops};
 	bool found = read_frames(&s, state) && find(&s, ret, ret_unknown);
 
 	map_release(&s.known);
