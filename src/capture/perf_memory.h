@@ -4,8 +4,8 @@
  * copy, all else as it is now. What is read of a page stands until the next round, so that words
  * which are read one after another are of one time.
  *
- * A region is a part of the copied stack, and, at its beginning, the registers. What stood there was
- * in use at the sample.
+ * A region is a part of the copied stack, and, at its beginning, the registers. What stood there
+ * was in use at the sample.
  */
 #pragma once
 

@@ -356,7 +356,8 @@ WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
  * functions that save the frame pointer do so first, so below the return address is the caller's,
  * if it can be one.
  */
-#define WALK_GUESS_WORDS     4096 /* looked at in a whole walk, */
+#define WALK_GUESS_WORDS     1024 /* looked at in a whole walk, */
+#define WALK_GUESS_ABSENT    16	  /* (the address of what is not in memory costs as much) */
 #define WALK_GUESS_GAP	     512  /* from a frame to its caller, */
 #define WALK_GUESS_TURN	     8	  /* and in a turn */
 #define WALK_GUESS_FRAME_MAX 65536
@@ -388,8 +389,12 @@ WALK_INLINE bool walk_is_no_return(struct walk *w, uint64_t pc)
 {
 	uint64_t code;
 
-	return pc - WALK_CODE_MIN >= WALK_CODE_MAX || !walk_home_code(w, pc - 8, &code) ||
-	       !walk_is_call(code);
+	if (pc - WALK_CODE_MIN >= WALK_CODE_MAX)
+		return true;
+	if (walk_home_code(w, pc - 8, &code))
+		return !walk_is_call(code);
+	w->guess_left -= w->guess_left < WALK_GUESS_ABSENT ? w->guess_left : WALK_GUESS_ABSENT;
+	return true;
 }
 
 /* Whether a walk that has ended may be helped by guesses. */
@@ -446,16 +451,19 @@ WALK_INLINE uint64_t walk_guess_slot(struct walk *w, uint64_t *ret_pc)
  */
 WALK_INLINE bool walk_guess(struct walk *w)
 {
-	uint64_t slot, pc = 0, fp = w->fp;
+	uint64_t slot, from, pc = 0, fp = w->fp;
+	uint32_t looked;
 	bool leaf = w->exact && walk_seems_return(w, w->sp, &pc);
 	bool by_fp = !leaf && !w->guess_at && walk_is_frame(fp, w->sp) &&
 		     walk_seems_return(w, fp + 8, &pc);
 
 	if (!w->guess_at)
 		w->guess_at = (w->sp + 7) & ~7ull;
+	from = w->guess_at;
 	slot = by_fp ? fp + 8 : walk_guess_slot(w, &pc);
-	w->guess_left = w->guess_left > WALK_GUESS_TURN && w->guess_at - w->sp <= 8 * WALK_GUESS_GAP
-				? w->guess_left - WALK_GUESS_TURN
+	looked = by_fp ? 1 : (uint32_t)(w->guess_at - from) / 8;
+	w->guess_left = w->guess_left > looked && w->guess_at - w->sp <= 8 * WALK_GUESS_GAP
+				? w->guess_left - looked
 				: 0;
 	if (!slot || !walk_find_mapping(w, pc - 1))
 		return false;

@@ -48,7 +48,7 @@ def check_program(name, compiler, *options):
         return
     run(PROGRAM, "record", "-q", "--cpu-only", "-F", "997", "-o", "deep.xpu", "./deep")
     found = share("deep.xpu", EXPECTED)
-    result(found > 0.5, f"callers are found: {name}", found, *list(stacks("deep.xpu"))[:20])
+    result(found > 0.85, f"callers are found: {name}", found, *list(stacks("deep.xpu"))[:20])
     guessed = share("deep.xpu", "[incomplete stack: some callers are guesses];", "[callers guessed]")
     result(guessed == 1, f"and each such stack is said to be incomplete: {name}", *list(stacks("deep.xpu"))[:20])
     losses = json.loads(run(PROGRAM, "report", "--json", "deep.xpu"))["losses"]
@@ -72,7 +72,7 @@ public class Spin {
     to_main = re.compile(r"start_thread;.*JavaMain;.*JavaCalls::call_helper.*;\[JIT code without names\]")
     made = {stack: n for stack, n in stacks("java.xpu").items() if "[JIT code without names]" in stack}
     found = sum(n for stack, n in made.items() if to_main.search(stack)) / (sum(made.values()) or 1)
-    result(found > 0.7, "Java's compiled code stands on what began its thread", found, *list(made)[:10])
+    result(found > 0.9, "Java's compiled code stands on what began its thread", found, *list(made)[:10])
 
 
 def check():
