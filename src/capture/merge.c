@@ -3,24 +3,30 @@
 
 #include <string.h>
 
-/* Adds one group of Python frames, from *next on. */
-static void add_group(
-	struct merged *m, const struct walk_python_frame *python, uint32_t depth, uint32_t *next)
-{
-	bool last = false;
+/* What has not been merged so far. */
+struct rest {
+	const struct walk_python_frame *python;
+	uint32_t depth;
+	uint32_t next;
+	uint32_t absent; /* so many of the next groups are left out in the middle */
+};
 
-	while (*next < depth && !last) {
-		last = python[*next].at & WALK_PYTHON_LAST;
-		m->items[m->count++] = MERGED_PYTHON | (*next)++;
+/* One group, which is added to *m unless that is NULL. */
+static void take_group(struct rest *r, struct merged *m)
+{
+	uint32_t ends = r->absent ? 1 : 0;
+
+	if (r->absent)
+		r->absent--;
+	while (r->next < r->depth && !ends) {
+		const struct walk_python_frame *frame = &r->python[r->next];
+
+		if (m)
+			m->items[m->count++] = MERGED_PYTHON | r->next;
+		r->next++;
+		ends = walk_python_groups(frame);
+		r->absent = ends ? ends - 1 : 0;
 	}
-}
-
-/* Those of native frames that are left out. */
-static void skip_groups(
-	uint32_t groups, const struct walk_python_frame *python, uint32_t depth, uint32_t *next)
-{
-	while (*next < depth && groups)
-		groups -= (python[(*next)++].at & WALK_PYTHON_LAST) != 0;
 }
 
 /* Puts all that is left of Python's frames before item `position`. */
@@ -41,7 +47,7 @@ int32_t merge_surplus(const uint64_t *native, uint32_t first, uint32_t last,
 	for (uint32_t i = first; i < last; i++)
 		loops += (int32_t)walk_groups(native[i]);
 	for (uint32_t i = 0; i < depth; i++)
-		groups += (python[i].at & WALK_PYTHON_LAST) != 0;
+		groups += (int32_t)walk_python_groups(&python[i]);
 	return loops - groups;
 }
 
@@ -49,7 +55,8 @@ void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool wh
 	const struct walk_python_frame *python, uint32_t python_depth, bool python_whole,
 	struct merged *ret)
 {
-	uint32_t next = 0, behind_loop = 0;
+	struct rest rest = {.python = python, .depth = python_depth};
+	uint32_t behind_loop = 0;
 	int32_t without = 0;
 
 	if (whole && python_whole)
@@ -60,18 +67,19 @@ void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool wh
 		bool loop = native[i] & WALK_FRAME_PYTHON;
 
 		if (walk_is_cut(native[i])) {
-			skip_groups(walk_groups(native[i]), python, python_depth, &next);
+			for (uint32_t groups = walk_groups(native[i]); groups; groups--)
+				take_group(&rest, NULL);
 			ret->items[ret->count++] = i;
 			continue;
 		}
 		if (loop && without > 0)
 			without--;
 		else if (loop)
-			add_group(ret, python, python_depth, &next);
+			take_group(&rest, ret);
 		ret->items[ret->count++] = i;
 		if (loop)
 			behind_loop = ret->count;
 	}
-	ret->unplaced = whole && next < python_depth;
-	insert_rest(ret, whole && behind_loop ? behind_loop : ret->count, next, python_depth);
+	ret->unplaced = whole && rest.next < python_depth;
+	insert_rest(ret, whole && behind_loop ? behind_loop : ret->count, rest.next, python_depth);
 }

@@ -8,6 +8,7 @@
  * the native walk ended early; else behind the outermost evaluation loop, and `unplaced` is set.
  *
  * Frames that are left out in the middle of the native side take the groups of their loops along.
+ * Those that are left out of Python's leave their loops without frames.
  *
  * Where both sides are whole and there are more loops than groups (before 3.11, where a loop is
  * identified by its code), the innermost loops have not put their frames into Python's chain yet,

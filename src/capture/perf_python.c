@@ -263,8 +263,9 @@ static bool ran_its_code(const struct perf_python *p, uint32_t skipped)
 		if (first && !ran_code(p, found->frames[i].code & WALK_PYTHON_ADDRESS,
 				     perf_loop_region(&p->loops, loop, p->sample)))
 			return false;
-		first = found->frames[i].at & WALK_PYTHON_LAST;
-		loop += first;
+		first = !walk_python_is_cut(&found->frames[i]) &&
+			walk_python_groups(&found->frames[i]);
+		loop += walk_python_groups(&found->frames[i]);
 	}
 	return true;
 }

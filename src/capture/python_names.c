@@ -499,7 +499,8 @@ int python_names_want(struct python_names *n, struct process *process,
 		return error;
 	wanting = python_code_is_wanting(code);
 	for (uint32_t i = 0; i < depth; i++)
-		coming |= python_code_want(code, &frames[i]);
+		if (frames[i].code && !walk_python_is_cut(&frames[i]))
+			coming |= python_code_want(code, &frames[i]);
 	if (!coming)
 		return 0;
 	if (!n->child)

@@ -14,9 +14,10 @@
 struct part_stack {
 	enum parts_ring ring;
 	uint32_t tid;
-	uint32_t count;	   /* of parts; 0: it is not in use */
-	uint32_t followed; /* native frames, with those that are left out */
-	uint64_t turn;	   /* when it was used last */
+	uint32_t count;		  /* of parts; 0: it is not in use */
+	uint32_t followed;	  /* native frames, with those that are left out, */
+	uint32_t python_followed; /* and Python's */
+	uint64_t turn;		  /* when it was used last */
 	struct vec(uint64_t) user;
 	struct vec(struct walk_python_frame) python;
 	struct vec(uint64_t) entries;
@@ -72,7 +73,7 @@ static struct part_stack *begin(struct stack_parts *p, enum parts_ring ring, uin
 	s = s ?: oldest;
 	s->ring = ring;
 	s->tid = tid;
-	s->count = s->followed = 0;
+	s->count = s->followed = s->python_followed = 0;
 	s->user.count = s->python.count = s->entries.count = s->memory.count = 0;
 	s->pages = 0;
 	return s;
@@ -81,7 +82,7 @@ static struct part_stack *begin(struct stack_parts *p, enum parts_ring ring, uin
 /* Python's frames so far, and so the loops that they were in, are none. */
 static void forget_python(struct part_stack *s)
 {
-	s->python.count = s->entries.count = 0;
+	s->python.count = s->entries.count = s->python_followed = 0;
 	vec_foreach (word, &s->user)
 		*word = walk_is_cut(*word) ? WALK_FRAME_PYTHON : *word & ~WALK_FRAME_PYTHON;
 }
@@ -91,7 +92,7 @@ static int append(struct part_stack *s, const struct raw_stack *part)
 	int error = 0;
 
 	if (s->followed + part->user_depth > WALK_FOLLOWED_MAX ||
-		s->python.count + part->python_depth > WALK_PYTHON_FRAMES_MAX ||
+		s->python_followed + part->python_depth > WALK_PYTHON_FOLLOWED_MAX ||
 		s->entries.count + part->entry_count > WALK_PYTHON_ENTRIES_MAX)
 		return -EPROTO;
 	for (uint32_t i = 0; !error && i < part->user_depth; i++) {
@@ -100,8 +101,12 @@ static int append(struct part_stack *s, const struct raw_stack *part)
 		error = vec_push(&s->user, part->user[i]);
 	}
 	s->followed += part->user_depth;
-	for (uint32_t i = 0; !error && i < part->python_depth; i++)
+	for (uint32_t i = 0; !error && i < part->python_depth; i++) {
+		if (s->python.count == WALK_PYTHON_FRAMES_MAX)
+			s->python.count = walk_python_cut(s->python.items);
 		error = vec_push(&s->python, part->python[i]);
+	}
+	s->python_followed += part->python_depth;
 	for (uint32_t i = 0; !error && i < part->entry_count; i++)
 		error = vec_push(&s->entries, part->entries[i]);
 	return error;

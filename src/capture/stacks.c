@@ -341,8 +341,13 @@ static int name_python_frame(struct stacks *s, const struct name_source *from,
 {
 	struct profile_location location = {.kind = FRAME_PYTHON};
 	struct python_line line;
-	int error = find_line(s, from, frame, &line);
+	int error;
 
+	if (walk_python_is_cut(frame)) {
+		*ret = s->cut_location;
+		return 0;
+	}
+	error = find_line(s, from, frame, &line);
 	if (error && error != -ENOMEM)
 		return name_unknown_python(s, ret);
 	if (!error && line.incomplete) {
@@ -631,6 +636,12 @@ static bool is_moved(const struct raw_stack *raw, const struct resolution *r)
 	       merge_surplus(raw->user, r->first, r->count, raw->python, raw->python_depth);
 }
 
+static bool is_python_cut(const struct raw_stack *raw)
+{
+	return raw->python_depth > WALK_PYTHON_CUT_AT &&
+	       walk_python_is_cut(&raw->python[WALK_PYTHON_CUT_AT]);
+}
+
 static int make_stack(struct stacks *s, struct stack_origin *origin, const struct raw_stack *raw,
 	struct resolution *r, struct stack_result *ret)
 {
@@ -653,7 +664,8 @@ static int make_stack(struct stacks *s, struct stack_origin *origin, const struc
 	ret->in_jit = is_in_jit(s, raw, r);
 	ret->python_incomplete = raw->python_incomplete;
 	ret->python_unplaced = r->merged.unplaced;
-	ret->cut = raw->user_depth > WALK_CUT_AT && walk_is_cut(raw->user[WALK_CUT_AT]);
+	ret->cut = (raw->user_depth > WALK_CUT_AT && walk_is_cut(raw->user[WALK_CUT_AT])) ||
+		   is_python_cut(raw);
 	return push_frames(s, raw, r, &ret->stack);
 }
 

@@ -14,7 +14,7 @@
  * the note "[unknown]". Frames are cut off as well that were found by mappings which had been
  * replaced when the stack was sampled. Frames of the measurement itself at the leaf end of a launch
  * (our library, the tracer) are left out. In the place of the middle of a stack that is too deep
- * stands the note "[frames left out]". Python's frames are merged in as merge.h describes.
+ * stands the note "[frames left out]", and so where Python's alone are too many. Python's frames are merged in as merge.h describes.
  */
 #pragma once
 

@@ -8,6 +8,20 @@
 
 #define WALK_CUT_FRAMES 256 /* left out at once */
 
+/* Makes room in frames[WALK_PYTHON_FRAMES_MAX], which are full, and returns how many are left. */
+static inline uint32_t walk_python_cut(struct walk_python_frame *frames)
+{
+	struct walk_python_frame *cut = frames + WALK_PYTHON_CUT_AT,
+				 *next = cut + 1 + WALK_CUT_FRAMES;
+	uint32_t groups = 0;
+
+	for (struct walk_python_frame *frame = cut; frame < next; frame++)
+		groups += walk_python_groups(frame);
+	*cut = (struct walk_python_frame){.code = WALK_PYTHON_CUT, .at = groups};
+	memmove(cut + 1, next, (size_t)(frames + WALK_PYTHON_FRAMES_MAX - next) * sizeof(*frames));
+	return WALK_PYTHON_FRAMES_MAX - WALK_CUT_FRAMES;
+}
+
 /* Makes room in words[WALK_FRAMES_MAX], which are full, and returns how many are left. */
 static inline uint32_t walk_cut(uint64_t *words)
 {

@@ -85,6 +85,23 @@ struct walk_python_frame {
 	uint64_t at;
 };
 
-#define WALK_PYTHON_FRAMES_MAX 2048
-#define WALK_PYTHON_LAST       (1ull << 63)
-#define WALK_PYTHON_ADDRESS    ((1ull << 48) - 1)
+#define WALK_PYTHON_FRAMES_MAX	 2048
+#define WALK_PYTHON_FOLLOWED_MAX 8192 /* of deeper chains the middle is left out */
+#define WALK_PYTHON_LAST	 (1ull << 63)
+#define WALK_PYTHON_ADDRESS	 ((1ull << 48) - 1)
+
+/* The `code` of what stands instead of Python frames that are left out in the middle: `at` is how
+ * many groups end among them. No object is there. */
+#define WALK_PYTHON_CUT	   1
+#define WALK_PYTHON_CUT_AT (WALK_PYTHON_FRAMES_MAX / 2) /* frames before it */
+
+static inline bool walk_python_is_cut(const struct walk_python_frame *frame)
+{
+	return frame->code == WALK_PYTHON_CUT;
+}
+
+/* How many groups end with a frame, or among those that are left out. */
+static inline uint32_t walk_python_groups(const struct walk_python_frame *frame)
+{
+	return walk_python_is_cut(frame) ? frame->at & WALK_CUT_GROUPS_MAX : frame->at >> 63;
+}

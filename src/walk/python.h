@@ -129,6 +129,7 @@ struct walk_python_stack {
 	uint32_t complete;  /* the chain was followed to its end */
 	uint32_t sent;	    /* frames before these, which the home has moved elsewhere */
 	uint32_t void_sent; /* those that were moved are none */
+	uint32_t left_out;  /* frames in the middle that were cut out */
 	uint32_t open;	    /* the latest frame's group has not ended */
 	uint64_t frame;	    /* the next one */
 	uint64_t mark;	    /* one that has been; to come upon it again is to go round in circles */

@@ -48,9 +48,12 @@
 #pragma once
 
 #include "walk/python.h"
+#ifndef __bpf__
+#include "walk/cut.h"
+#endif
 
 /* Frames, entry frames, and a few that are neither. */
-#define WALK_PYTHON_STEPS_MAX (WALK_PYTHON_FRAMES_MAX + WALK_PYTHON_ENTRIES_MAX + 8)
+#define WALK_PYTHON_STEPS_MAX (WALK_PYTHON_FOLLOWED_MAX + WALK_PYTHON_ENTRIES_MAX + 8)
 
 /* The present thread's PyThreadState, whether it holds the GIL or not; false: it has none. Most
  * homes call walk_python_state_of for this. */
@@ -124,17 +127,40 @@ WALK_INLINE uint64_t walk_python_word(
 	return s->words[(at >> 3) & (WALK_PYTHON_WORDS - 1)] >> ((at & 7) * 8);
 }
 
+/* How many frames the chain had so far. */
+WALK_INLINE uint32_t walk_python_followed(const struct walk_python_stack *s)
+{
+	return s->sent + s->depth + s->left_out;
+}
+
+/* Whether there is room for one more; homes that keep whole stacks leave out the middle. */
+WALK_INLINE bool walk_python_make_room(struct walk_python_stack *s)
+{
+	if (walk_python_followed(s) >= WALK_PYTHON_FOLLOWED_MAX)
+		return false;
+#ifndef __bpf__
+	if (s->depth == WALK_PYTHON_FRAMES_MAX) {
+		s->depth = walk_python_cut(s->frames);
+		s->left_out += WALK_PYTHON_FRAMES_MAX - s->depth;
+	}
+#endif
+	return s->depth < WALK_PYTHON_ROOM;
+}
+
 /* The frame in s->words, unless it runs no code. */
 WALK_INLINE bool walk_python_push(struct walk_python_stack *s, const struct walk_python *p)
 {
 	/* The lowest bits of f_executable say how the reference is counted (3.14 and later). */
 	uint64_t code = walk_python_word(s, p, p->frame_code) & WALK_PYTHON_ADDRESS & ~7ull;
 	uint64_t at = walk_python_word(s, p, p->frame_at);
-	uint32_t depth = s->depth;
+	uint32_t depth;
 
 	if (!code)
 		return true;
-	if (depth >= WALK_PYTHON_ROOM || s->sent + depth >= WALK_PYTHON_FRAMES_MAX)
+	if (!walk_python_make_room(s))
+		return false;
+	depth = s->depth;
+	if (depth >= WALK_PYTHON_ROOM)
 		return false;
 	if (walk_python_home_read(s, code + p->code_check, s->check, 32))
 		code |= walk_python_check(s->check) << 48;
@@ -238,13 +264,13 @@ WALK_INLINE bool walk_python_enter(struct walk_python_stack *s, const struct wal
 WALK_INLINE void walk_python_forget(struct walk_python_stack *s)
 {
 	s->void_sent |= s->sent;
-	s->sent = s->depth = s->entry_count = s->open = 0;
+	s->sent = s->depth = s->entry_count = s->open = s->left_out = 0;
 }
 
 /* False: the chain leads into itself, so that none of it is true. */
 WALK_INLINE bool walk_python_goes_on(struct walk_python_stack *s, uint64_t previous)
 {
-	uint32_t depth = s->sent + s->depth;
+	uint32_t depth = walk_python_followed(s);
 
 	if (previous && (previous == s->frame || previous == s->mark)) {
 		walk_python_forget(s);
@@ -261,6 +287,7 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 	uint64_t state, finalizing = 0;
 
 	s->depth = s->entry_count = s->complete = s->sent = s->void_sent = s->open = 0;
+	s->left_out = 0;
 	s->frame = s->mark = s->cframe = s->outer = s->outer_frame = 0;
 	if (!walk_python_home_state(s, p, &state) ||
 		!walk_python_home_read(s, state + p->state_frame, &s->frame, 8))
@@ -280,7 +307,7 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
  * it. */
 WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s, uint64_t *ret)
 {
-	if (!s->outer || s->sent + s->depth >= WALK_PYTHON_FRAMES_MAX)
+	if (!s->outer || walk_python_followed(s) >= WALK_PYTHON_FOLLOWED_MAX)
 		return false;
 	walk_python_forget(s);
 	s->cframe = s->outer;

@@ -122,6 +122,21 @@ def check_python(python):
                        f"Python {version}, {way}, {source}: launches have their stacks", s, r.losses)
             deepest = max((count(stack, way) for stack in r.folded), default=0)
             tap.result(deepest == depth, "with all of their frames", deepest)
+    if tuple(map(int, version.split("."))) >= (3, 11):
+        check_deepest(python, version)
+
+
+def check_deepest(python, version):
+    """Python alone is too deep: its middle is left out."""
+    for options in (["--cpu-only", "-F", "199"], ["--stack-source=inprocess"], ["--stack-source=bpf"]):
+        leaf = "spin" if "--cpu-only" in options else "launch"
+        r = Recording(options, python, "-c", PYTHON, leaf, "straight", "5000")
+        stacks = r.with_frame(leaf)
+        whole = [s for s in stacks if 1700 < count(s, "straight") < 2048 and s.count("[frames left out]") == 1 and
+                 count(s, "<module>") and not s[0].startswith("[incomplete")]
+        tap.result(stacks and len(whole) == len(stacks), f"Python {version}, {options[0]}: of 5,000 frames both ends are there, "
+                   "and a mark between them", [(len(s), count(s, "straight"), s[:2]) for s in stacks][:5], r.losses)
+        tap.result(r.losses.get("stacks_cut") and "python_incomplete" not in r.losses, "which is counted", r.losses)
 
 
 def check():

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Where Python's frames stand among the native ones. A stack is written as text here: native frames
  * as letters, capitals for evaluation loops, and a digit for what is left out with as many groups;
- * Python frames as digits, with a dot behind the outermost of each group. */
+ * Python frames as digits, with a dot behind the outermost of each group, and an apostrophe for
+ * what is left out of them, with a dot for each group that ends there. */
 #include "capture/merge.h"
 #include "tap.h"
 
@@ -33,8 +34,12 @@ static struct stack parse(const char *native, const char *python)
 	for (; *native; native++)
 		s.native[s.native_depth++] = parse_native(*native);
 	for (; *python; python++)
-		if (*python == '.')
+		if (*python == '.' && walk_python_is_cut(&s.python[s.python_depth - 1]))
+			s.python[s.python_depth - 1].at++;
+		else if (*python == '.')
 			s.python[s.python_depth - 1].at |= WALK_PYTHON_LAST;
+		else if (*python == '\'')
+			s.python[s.python_depth++].code = WALK_PYTHON_CUT;
 		else
 			s.python[s.python_depth++].code = (uint8_t)*python;
 	return s;
@@ -42,6 +47,11 @@ static struct stack parse(const char *native, const char *python)
 
 static bool unplaced;
 static bool python_whole = true;
+
+static char digit_of(const struct walk_python_frame *frame)
+{
+	return walk_python_is_cut(frame) ? '\'' : (char)frame->code;
+}
 
 /* Leaf first. */
 static const char *merge_part(
@@ -55,7 +65,7 @@ static const char *merge_part(
 	merge_frames(s.native, first, last, whole, s.python, s.python_depth, python_whole, &m);
 	for (i = 0; i < m.count; i++)
 		text[i] = m.items[i] & MERGED_PYTHON
-				  ? (char)s.python[m.items[i] & ~MERGED_PYTHON].code
+				  ? digit_of(&s.python[m.items[i] & ~MERGED_PYTHON])
 				  : letter_of(s.native[m.items[i]]);
 	text[i] = '\0';
 	unplaced = m.unplaced;
@@ -65,6 +75,18 @@ static const char *merge_part(
 static const char *merge(const char *native, const char *python, bool whole)
 {
 	return merge_part(native, 0, (uint32_t)strlen(native), python, whole);
+}
+
+static void frames_that_are_left_out_keep_the_others_with_their_loops(void)
+{
+	/* In one group; from one into the next; with two whole groups. */
+	CHECK_TEXT(merge("LMm", "1'2.3.", true), "1'2L3Mm");
+	CHECK_TEXT(merge("LMm", "1'.2.", true), "1'L2Mm");
+	CHECK_TEXT(merge("LMNOm", "1'...2.", true), "1'LMN2Om");
+	CHECK(!unplaced);
+	/* The native side leaves out others. */
+	CHECK_TEXT(merge("L2Om", "1'...2.", true), "1'L-2Om");
+	CHECK(!unplaced);
 }
 
 static void a_group_stands_on_the_leaf_side_of_the_loop_that_runs_it(void)
@@ -151,6 +173,7 @@ int main(void)
 {
 	RUN(a_group_stands_on_the_leaf_side_of_the_loop_that_runs_it);
 	RUN(each_loop_has_its_own_group);
+	RUN(frames_that_are_left_out_keep_the_others_with_their_loops);
 	RUN(what_is_left_out_in_the_middle_takes_its_groups_along);
 	RUN(loops_without_python_frames_stay);
 	RUN(the_innermost_loops_of_a_whole_stack_may_have_no_group_yet);

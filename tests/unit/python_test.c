@@ -15,7 +15,7 @@
 /* A process of our making: one piece of memory that begins at BASE. */
 #define BASE 0x7f0000000000ull
 
-static uint8_t image[1 << 19];
+static uint8_t image[1 << 21];
 
 static bool read_image(const struct python_memory *m, uint64_t address, void *ret, size_t size)
 {
@@ -712,10 +712,27 @@ static void a_chain_that_cannot_be_followed_is_as_long_as_it_can_be(void)
 	put_frame(1, 0x10, false);
 	s = walk(WALK_PYTHON_CURRENT);
 	CHECK(s.depth == 2 && !s.complete);
+}
+
+static void of_a_long_chain_the_middle_is_left_out(void)
+{
+	struct python_stack s;
+
+	build();
+	put(STATE + 72, FRAME(0));
 	for (unsigned int i = 0; i < WALK_PYTHON_FRAMES_MAX + 20; i++)
+		put_frame(i, FRAME(i + 1), i % 1000 == 999);
+	put_frame(WALK_PYTHON_FRAMES_MAX + 20, 0, true);
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(s.complete && s.entry_count == 3);
+	CHECK(s.depth < WALK_PYTHON_FRAMES_MAX && s.depth > WALK_PYTHON_FRAMES_MAX / 2);
+	CHECK(walk_python_is_cut(&s.frames[WALK_PYTHON_CUT_AT]));
+	CHECK(s.frames[s.depth - 1].at & WALK_PYTHON_LAST);
+	put_frame(0, FRAME(1), false);
+	for (unsigned int i = 0; i < WALK_PYTHON_FOLLOWED_MAX + 20; i++)
 		put_frame(i, FRAME(i + 1), false);
 	s = walk(WALK_PYTHON_CURRENT);
-	CHECK(s.depth == WALK_PYTHON_FRAMES_MAX && !s.complete);
+	CHECK(s.depth <= WALK_PYTHON_FRAMES_MAX && !s.complete);
 }
 
 static void check_one_frame(void)
@@ -798,6 +815,7 @@ int main(void)
 	RUN(a_state_that_may_be_gone_by_now_is_not_followed);
 	RUN(a_chain_that_leads_into_itself_is_none);
 	RUN(a_chain_that_cannot_be_followed_is_as_long_as_it_can_be);
+	RUN(of_a_long_chain_the_middle_is_left_out);
 	RUN(a_loop_without_a_frame_of_its_own_is_passed_over);
 	RUN(exported_symbols_are_found_by_name);
 	RUN(a_file_without_python_is_no_interpreter);
