@@ -27,3 +27,15 @@ static inline struct perf_region perf_loop_region(
 
 	return perf_region(s, start, loops->items[i].cfa);
 }
+
+/* Of that what only this loop has filled, or what it called has saved of it. */
+static inline struct perf_region perf_loop_own_region(
+	const struct perf_loops *loops, uint32_t i, const struct perf_sample *s)
+{
+	struct perf_region region = perf_loop_region(loops, i, s);
+	uint64_t saved = loops->items[i].sp - PERF_SAVED_BYTES;
+
+	if (region.start < saved)
+		region.start = saved;
+	return region;
+}

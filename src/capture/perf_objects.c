@@ -173,17 +173,6 @@ static uint32_t count_unchanged(const struct search *s)
 	return i;
 }
 
-/* Of a loop's region that which only this loop has filled, or what it called has saved of it. */
-static struct perf_region own_region(const struct search *s, uint32_t loop)
-{
-	struct perf_region region = perf_loop_region(s->loops, loop, s->pm->sample);
-	uint64_t saved = s->loops->items[loop].sp - PERF_SAVED_BYTES;
-
-	if (region.start < saved)
-		region.start = saved;
-	return region;
-}
-
 /* --- the instruction of a loop ---------------------------------------------------------------- */
 
 struct instructions {
@@ -213,7 +202,8 @@ static bool ran_code(const struct search *s, uint32_t loop, uint64_t code, uint6
 
 	if (!read_bytecode(s, code, &at.in))
 		return false;
-	perf_each_word(s->pm->sample, own_region(s, loop), note_instruction, &at);
+	perf_each_word(s->pm->sample, perf_loop_own_region(s->loops, loop, s->pm->sample),
+		note_instruction, &at);
 	if (at.first_seen && !at.several) {
 		*lasti = at.first_seen - at.in.start - UNIT_BYTES;
 		if (s->python->version >= UNITS_SINCE)
@@ -252,7 +242,8 @@ static bool is_frame_left(void *context, uint64_t word)
 static bool find_left(const struct search *s, uint32_t loop, struct left *left)
 {
 	*left = (struct left){.search = s, .loop = loop, .inner = left->frame};
-	return perf_each_word(s->pm->sample, own_region(s, loop), is_frame_left, left);
+	return perf_each_word(s->pm->sample, perf_loop_own_region(s->loops, loop, s->pm->sample),
+		is_frame_left, left);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

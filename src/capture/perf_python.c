@@ -250,6 +250,14 @@ static bool has_its_loops(const struct perf_python *p, uint32_t skipped)
 	return true;
 }
 
+/* Where a loop's instruction is. Loops of 3.13 leave it to what they call to save it, wherever that
+ * does so. */
+static struct perf_region region_of(const struct perf_python *p, uint32_t loop)
+{
+	return has_cframes(p) ? perf_loop_own_region(&p->loops, loop, p->sample)
+			      : perf_loop_region(&p->loops, loop, p->sample);
+}
+
 /* Without GIL each thread has its own copy of code. */
 static bool ran_its_code(const struct perf_python *p, uint32_t skipped)
 {
@@ -261,7 +269,7 @@ static bool ran_its_code(const struct perf_python *p, uint32_t skipped)
 		return true;
 	for (uint32_t i = 0; i < found->depth && loop < p->loops.count; i++) {
 		if (first && !ran_code(p, found->frames[i].code & WALK_PYTHON_ADDRESS,
-				     perf_loop_region(&p->loops, loop, p->sample)))
+				     region_of(p, loop)))
 			return false;
 		first = !walk_python_is_cut(&found->frames[i]) &&
 			walk_python_groups(&found->frames[i]);
