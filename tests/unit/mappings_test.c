@@ -479,7 +479,7 @@ static void python_frames_stand_between_the_native_ones(void)
 {
 	const uint64_t frames[] = {
 		0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON, 0x401031};
-	const struct walk_python_frame python[] = {{1, 11}, {2, 12 | WALK_PYTHON_LAST}};
+	const struct walk_python_frame python[] = {{4, 11}, {2, 12 | WALK_PYTHON_LAST}};
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 3,
@@ -492,7 +492,7 @@ static void python_frames_stand_between_the_native_ones(void)
 	begin_with_a_program();
 	result = intern_raw(PARENT, &raw);
 	CHECK_TEXT(frame_text(result.stack, 0), "0x10");
-	CHECK_TEXT(frame_text(result.stack, 1), "f1 train.py:11");
+	CHECK_TEXT(frame_text(result.stack, 1), "f4 train.py:11");
 	CHECK_TEXT(frame_text(result.stack, 2), "f2 train.py:12");
 	CHECK_TEXT(frame_text(result.stack, 3), "0x20");
 	CHECK_TEXT(frame_text(result.stack, 4), "0x30");
@@ -505,7 +505,7 @@ static void python_frames_stand_between_the_native_ones(void)
 static void stacks_that_differ_in_their_python_frames_alone_are_different(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
-	struct walk_python_frame python = {1, 11 | WALK_PYTHON_LAST};
+	struct walk_python_frame python = {4, 11 | WALK_PYTHON_LAST};
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 2,
@@ -535,7 +535,7 @@ static uint64_t hash_word(uint64_t h, uint64_t word)
 static void stacks_with_one_hash_are_told_apart_by_all_of_their_words(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
-	struct walk_python_frame a[] = {{1, 11}, {2, 12 | WALK_PYTHON_LAST}}, b[] = {a[0], {3, 0}};
+	struct walk_python_frame a[] = {{4, 11}, {2, 12 | WALK_PYTHON_LAST}}, b[] = {a[0], {3, 0}};
 	uint64_t h =
 		hash_word(hash_word(sizeof(a) * 0xff51afd7ed558ccdull + 1, a[0].code), a[0].at);
 	struct raw_stack raw = {.user = frames,
@@ -558,7 +558,7 @@ static void stacks_with_one_hash_are_told_apart_by_all_of_their_words(void)
 static void python_frames_that_have_not_begun_are_left_out(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
-	const struct walk_python_frame python[] = {{1, 0}, {2, 12 | WALK_PYTHON_LAST}};
+	const struct walk_python_frame python[] = {{4, 0}, {2, 12 | WALK_PYTHON_LAST}};
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 2,
