@@ -159,13 +159,13 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 # that are not).
 $(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
 	$(call say,LD,$@)
-	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -o $@ \
+	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,now -o $@ \
 		$(INJECT_OBJECTS) -lpthread -ldl
 
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)
 	mkdir -p $(@D)
-	$(CC) $(COMMON) $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
+	$(CC) $(COMMON) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 	mkdir -p $(@D)

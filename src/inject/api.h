@@ -39,6 +39,9 @@ struct inject_api {
 	void (*discard)(void);		      /* drops it */
 	/* the API is free for others; also where follow_calls has failed */
 	void (*leave)(void);
+	/* Our thread in a program that was joined, when no callback runs any more: gives back
+	 * memory. False: the API may still call us. */
+	bool (*release)(void);
 
 	/* In a forked child, where the library is dead: lets go of what would keep others
 	 * waiting. */
@@ -48,3 +51,8 @@ struct inject_api {
 /* Connects to the recorder, if there is one, and starts; once in a process. On failure the library
  * stays quiet. */
 void inject_begin(const struct inject_api *api);
+
+/* The same in a program that runs, in a thread of ours, with a socket whose other end the recorder
+ * has: all of a recording. Returns when it is over: 0 if nothing of the library is in use any more,
+ * so that it can be unloaded; else it has to stay, dead. */
+int inject_join(const struct inject_api *api, int socket);

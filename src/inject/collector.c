@@ -233,9 +233,10 @@ static void introduce_thread(void)
 	connection_hurry(&library.connection);
 }
 
-static void *collector_main(void *context)
+void collector_run(void)
 {
 	pthread_setname_np(pthread_self(), "xpuprof");
+	collector.head = __atomic_load_n(&library.ring.control->head, __ATOMIC_RELAXED);
 	introduce_thread();
 	collector.flushed_ns = collector.moved_ns = now_ns();
 	do
@@ -243,6 +244,11 @@ static void *collector_main(void *context)
 	while (work_on());
 	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&library.finished);
+}
+
+static void *collector_main(void *context)
+{
+	collector_run();
 	return NULL;
 }
 
@@ -253,7 +259,6 @@ int collector_start(void)
 	pthread_t thread;
 	int error;
 
-	collector.head = __atomic_load_n(&library.ring.control->head, __ATOMIC_RELAXED);
 	error = pthread_attr_init(&attributes);
 	if (error)
 		return -error;

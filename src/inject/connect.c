@@ -237,32 +237,36 @@ static bool is_recorder(int fd)
 	       (peer.uid == NOBODYS_UID && in_user_namespace());
 }
 
-static int shake_hands(const struct connection *c, const char *path, int *ret_memfd)
+static int connect_to_recorder(const struct connection *c, const char *path)
 {
-	struct wire_hello hello = {
-		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid()};
-	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
-	int error = connect_until(c->fd, path, deadline_ns);
+	int error = connect_until(c->fd, path, now_ns() + PATIENCE_NS);
 
 	if (error)
 		return error;
-	if (!is_recorder(c->fd))
-		return -EPERM;
+	return is_recorder(c->fd) ? 0 : -EPERM;
+}
+
+static int shake_hands(const struct connection *c, int *ret_memfd)
+{
+	struct wire_hello hello = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid()};
+	int error;
+
 	if (send(c->fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
 		return -errno;
-	error = wait_readable(c->fd, deadline_ns);
+	error = wait_readable(c->fd, now_ns() + PATIENCE_NS);
 	return error ?: receive_welcome(c->fd, ret_memfd);
 }
 
-int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots)
+/* `path` is NULL where the socket is connected. */
+static int open_socket(
+	struct connection *c, int fd, const char *path, void **ret_memory, uint32_t *ret_slots)
 {
-	int error, memfd = -1,
-		   fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error = connection_adopt(c, fd), memfd = -1;
 
-	if (fd < 0)
-		return -errno;
-	error = connection_adopt(c, fd);
-	error = error ?: shake_hands(c, path, &memfd);
+	if (!error && path)
+		error = connect_to_recorder(c, path);
+	error = error ?: shake_hands(c, &memfd);
 	if (!error) {
 		error = map_ring(memfd, ret_memory, ret_slots);
 		close(memfd);
@@ -270,6 +274,25 @@ int connection_open(struct connection *c, const char *path, void **ret_memory, u
 	if (error)
 		connection_close(c);
 	return error;
+}
+
+int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : open_socket(c, fd, path, ret_memory, ret_slots);
+}
+
+int connection_open_pair(struct connection *c, int fd, void **ret_memory, uint32_t *ret_slots)
+{
+	return open_socket(c, fd, NULL, ret_memory, ret_slots);
+}
+
+void connection_release_ring(void)
+{
+	if (library.ring.control)
+		munmap(library.ring.control, ring_bytes(library.ring.mask + 1));
+	library.ring = (struct ring){0};
 }
 
 /* Without a socket: the heartbeat has not changed for long. */

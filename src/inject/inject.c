@@ -2,7 +2,8 @@
 /*
  * The injected library's life.
  *
- * An API's entry point calls inject_begin, once, in the middle of the program's first call. Without
+ * An API's entry point calls inject_begin, once, in the middle of the program's first call, or
+ * inject_join in a program that runs already and goes on when the recording is over. Without
  * a recorder nothing happens at all. With one, the API is started, and our thread. If anything
  * fails, the library reports it to the recorder, if it is connected, and stays quiet for good.
  *
@@ -12,12 +13,15 @@
  * parent forks, our thread is kept out of the API and the loader, for a moment at most: a lock of
  * theirs that is held just then would be held in the child for ever.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "inject/api.h"
+#include "inject/leave.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"
 #include "inject/space.h"
@@ -35,7 +39,7 @@ static void before_fork(void)
 {
 	struct timespec until;
 
-	if (!is_alive() || clock_gettime(CLOCK_REALTIME, &until))
+	if (!library.guard || !is_alive() || clock_gettime(CLOCK_REALTIME, &until))
 		return;
 	until.tv_nsec += FORK_PATIENCE_NS;
 	if (until.tv_nsec >= 1000000000) {
@@ -54,6 +58,8 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+	if (!library.guard)
+		return;
 	library.guard->alive = library.guard->recording =
 		0; /* for kernels that did not wipe the page */
 	connection_close(&library.connection);
@@ -63,7 +69,7 @@ static void after_fork_in_child(void)
 /* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
 static void at_exit(void)
 {
-	if (getpid() != library.pid)
+	if (!library.guard || getpid() != library.pid)
 		return;
 	if (is_alive())
 		collector_finish();
@@ -123,8 +129,8 @@ static enum wire_reason start_api(void)
 	return reason;
 }
 
-/* Everything after the connection; on failure the reason has been reported. */
-static bool start_recording(void)
+/* On failure the reason has been reported. */
+static bool begin_running(void)
 {
 	enum wire_reason reason = start_api();
 
@@ -133,6 +139,14 @@ static bool start_recording(void)
 		return false;
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Everything after the connection. */
+static bool start_recording(void)
+{
+	if (!begin_running())
+		return false;
 	if (!collector_start())
 		return true;
 	library.api->leave();
@@ -155,10 +169,35 @@ static void apply_configuration(void *memory, uint32_t slots)
 	library.queue_times = control->queue_times;
 	library.walk = control->walk;
 	library.syncs = control->syncs;
-	library.stalls = (uint8_t)control->stalls;
+	/* Modules that are loaded already give no samples, and a context that is there no place
+	 * for them. */
+	library.stalls = library.joined ? WIRE_STALLS_NONE : (uint8_t)control->stalls;
 	library.stall_period = (uint8_t)control->stall_period;
 	if (control->marker < LAUNCH_MARKER_KINDS)
 		library.marker = markers[control->marker];
+}
+
+/* False: it has been reported. */
+static bool come_alive(void *memory, uint32_t slots)
+{
+	apply_configuration(memory, slots);
+	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
+		go_quiet(WIRE_REASON_MEMORY);
+		return false;
+	}
+	library.guard->alive = 1;
+	library.guard->recording = 1;
+	return true;
+}
+
+/* The library of a program that was started with it is never unloaded: nobody waits for our thread
+ * and for callbacks. */
+static void stay_loaded(void)
+{
+	Dl_info info;
+
+	if (dladdr(&library, &info) && info.dli_fname)
+		(void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void inject_begin(const struct inject_api *api)
@@ -169,16 +208,65 @@ void inject_begin(const struct inject_api *api)
 
 	if (library.guard || !path || !*path || make_guard())
 		return;
+	stay_loaded();
 	library.api = api;
 	if (connection_open(&library.connection, path, &memory, &slots))
 		return;
-	apply_configuration(memory, slots);
-	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
-		go_quiet(WIRE_REASON_MEMORY);
-		return;
-	}
-	library.guard->alive = 1;
-	library.guard->recording = 1;
-	if (start_recording())
+	if (come_alive(memory, slots) && start_recording())
 		atexit(at_exit);
+}
+
+/* Nothing of the program's is handled in our thread. */
+static void block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+/* Without the guard page, exit and fork pass us by. */
+static void release_guard(void)
+{
+	struct guard *guard = library.guard;
+
+	__atomic_store_n(&library.guard, NULL, __ATOMIC_SEQ_CST);
+	munmap(guard, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* False while something may still run in the library's code, or come back to it. When the process
+ * ends, its exit handlers wait for us there. */
+static bool release_all(void)
+{
+	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) || !leave_await() ||
+		!library.api->release())
+		return false;
+	stacks_release();
+	tables_release();
+	connection_release_ring();
+	release_guard();
+	return true;
+}
+
+int inject_join(const struct inject_api *api, int socket)
+{
+	uint32_t slots;
+	void *memory;
+
+	block_signals();
+	if (library.guard || make_guard()) {
+		close(socket);
+		return 1;
+	}
+	library.api = api;
+	library.joined = true;
+	if (connection_open_pair(&library.connection, socket, &memory, &slots)) {
+		release_guard();
+		return 0;
+	}
+	if (come_alive(memory, slots) && begin_running()) {
+		atexit(at_exit);
+		collector_run();
+	}
+	return release_all() ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The rare part of the launch path: launches that are held. */
+/* The rare part of the launch path: launches that are held; and what its header has variables for. */
 #include "inject/launches.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #define HOLD_PAUSES	 10
 
 __thread struct launching_thread launching;
+uint32_t first_correlation;
 
 void begin_slow(struct undisturbed *ret)
 {

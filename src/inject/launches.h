@@ -87,6 +87,28 @@ static inline bool launches_are_held(void)
 	return __atomic_load_n(&library.guard->held, __ATOMIC_RELAXED);
 }
 
+/* In a program that was joined, the least correlation id of a call that was reported: an API's ids
+ * grow, so work with a lesser one was asked for before. 0: none was. */
+extern uint32_t first_correlation;
+
+static inline void note_first(uint32_t correlation)
+{
+	uint32_t first = __atomic_load_n(&first_correlation, __ATOMIC_RELAXED);
+
+	while ((!first || correlation < first) &&
+		!__atomic_compare_exchange_n(&first_correlation, &first, correlation, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Our thread: whether the call that asked for work was before we came. */
+static inline bool is_from_before(uint32_t correlation)
+{
+	uint32_t first = __atomic_load_n(&first_correlation, __ATOMIC_RELAXED);
+
+	return library.joined && (!first || correlation < first);
+}
+
 /* When a call begins: false when it is inside another, or is not to be recorded. */
 static inline bool call_is_new(uint32_t correlation)
 {
@@ -108,6 +130,8 @@ static inline struct open_call *call_open(uint32_t correlation, uint16_t call)
 			sizeof(launching.calls) - sizeof(launching.calls[0]));
 		launching.depth--;
 	}
+	if (library.joined)
+		note_first(correlation);
 	open = &launching.calls[launching.depth++];
 	open->correlation = correlation;
 	open->call = call;

@@ -73,6 +73,8 @@ struct library {
 	uint32_t finish;	 /* changes: the process ends */
 	uint32_t finished;	 /* changes: futex, our thread is done */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
+	/* The program ran when the library came into it, and goes on when it has gone (leave.h). */
+	bool joined;
 };
 
 extern struct library library;
@@ -104,8 +106,13 @@ static inline void count(enum wire_count what, uint64_t n)
 void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void futex_wake(uint32_t *word);
 
-/* Connects to the recorder within two seconds and maps the ring: 0 or -errno. */
+/* Connects to the recorder that listens at the path, within two seconds, and maps the ring: 0 or
+ * -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
+/* The same with a socket whose other end the recorder has got. It is the connection's, or closed. */
+int connection_open_pair(struct connection *c, int fd, void **ret_memory, uint32_t *ret_slots);
+/* Unmaps the ring. */
+void connection_release_ring(void);
 /* Makes a socket the connection's, under another number: 0 or -errno, and then the connection owns
  * it, too. */
 int connection_adopt(struct connection *c, int fd);
@@ -137,6 +144,7 @@ void collector_wake(void);
 
 /* Memory for the tables below: 0 or -errno. */
 int tables_init(void);
+void tables_release(void);
 /* The id of an operation, which is sent to the recorder when new; 0: it could not be sent (the ring
  * is full). `name` may be NULL; op->type, id and name are filled in. */
 uint32_t table_op(struct wire_op *op, const char *name);
@@ -147,6 +155,8 @@ bool send_slot(const void *payload);
 
 /* Starts our thread: 0 or -errno. */
 int collector_start(void);
+/* The calling thread is ours, until the end. */
+void collector_run(void);
 /* Asks it to flush everything and to end, and waits for that, but not for ever. */
 void collector_finish(void);
 /* From here on that is done before the exit handlers that were registered until now. */

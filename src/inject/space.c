@@ -32,6 +32,9 @@ static struct {
 	uint64_t pause_ns, again_ns;
 } asked;
 
+/* Handles of the libraries that space->pythons are in; NULL: the program itself. */
+static void *pins[SPACE_PYTHONS];
+
 int space_init(void)
 {
 	void *memory = mmap(NULL, sizeof(struct space), PROT_READ | PROT_WRITE,
@@ -42,6 +45,20 @@ int space_init(void)
 	madvise(memory, sizeof(struct space), MADV_DONTFORK);
 	space = memory;
 	return 0;
+}
+
+void space_release(void)
+{
+	if (!space)
+		return;
+	for (uint32_t i = 0; i < WALK_CHUNKS_MAX; i++)
+		if (space->chunks[i])
+			munmap((void *)(uintptr_t)space->chunks[i], WALK_CHUNK_BYTES);
+	for (uint32_t i = 0; i < space->python_count; i++)
+		if (pins[i])
+			dlclose(pins[i]);
+	munmap(space, sizeof(*space));
+	space = NULL;
 }
 
 static void map_chunk(uint32_t index, int fd)
@@ -89,19 +106,22 @@ static bool copy_list(struct space_copy *copy, struct walk_python *python, uint3
 /* Whether the address is in a library that will stay. The program itself, which has no name, does.
  * A library in a namespace of its own (dlmopen) cannot be opened; dlopen may return another one of
  * that name. */
-static bool pin(uint64_t address)
+static bool pin(uint64_t address, void **ret_handle)
 {
 	struct link_map *map, *found;
 	Dl_info info;
 	void *handle;
 
+	*ret_handle = NULL;
 	if (!dladdr1((void *)(uintptr_t)address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
 		return false;
 	if (!*map->l_name)
 		return true;
 	handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &found) && found == map)
+	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &found) && found == map) {
+		*ret_handle = handle;
 		return true;
+	}
 	if (handle)
 		dlclose(handle);
 	return false;
@@ -122,7 +142,7 @@ static const struct walk_python *keep_python(const struct walk_python *python)
 	if (space->python_count == SPACE_PYTHONS)
 		return &not_to_be_walked;
 	pthread_mutex_lock(&library.no_fork);
-	pinned = pin(python->runtime);
+	pinned = pin(python->runtime, &pins[space->python_count]);
 	pthread_mutex_unlock(&library.no_fork);
 	if (!pinned)
 		return &not_to_be_walked;

@@ -52,6 +52,8 @@ extern struct space *space;
 
 /* Reserves address space: 0 or -errno. */
 int space_init(void);
+/* Gives it back, with the tables and what keeps interpreters loaded. */
+void space_release(void);
 
 /* Copies what the recorder has written since. Called by our own thread, every round, and by
  * inject_begin's before ours runs. */

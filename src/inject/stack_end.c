@@ -45,7 +45,9 @@ struct question {
 	uintptr_t start, end; /* the answer; end 0: not the thread's own stack */
 };
 
-static struct question *questions;
+#define QUESTIONS_BYTES (QUESTIONS * sizeof(struct question))
+
+static struct question *questions; /* QUESTIONS of them */
 
 static __thread struct {
 	uintptr_t start, end; /* of this thread's stack; end 0: unknown */
@@ -55,14 +57,21 @@ static __thread struct {
 
 int stack_end_init(void)
 {
-	const size_t size = QUESTIONS * sizeof(struct question);
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(
+		NULL, QUESTIONS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return -errno;
-	madvise(memory, size, MADV_DONTFORK);
+	madvise(memory, QUESTIONS_BYTES, MADV_DONTFORK);
 	questions = memory;
 	return 0;
+}
+
+void stack_end_release(void)
+{
+	if (questions)
+		munmap(questions, QUESTIONS_BYTES);
+	questions = NULL;
 }
 
 static void ask(uintptr_t sp)

@@ -13,6 +13,8 @@
 
 /* Reserves address space: 0 or -errno. */
 int stack_end_init(void);
+/* Gives it back. */
+void stack_end_release(void);
 /* The end of the stack that `frame` is in, when that is this thread's own; 0: unknown (so far). All
  * from `frame` up to it can be read. */
 uintptr_t stack_end_of(uintptr_t frame);

@@ -96,6 +96,15 @@ int stacks_init(void)
 	return error ?: space_init();
 }
 
+void stacks_release(void)
+{
+	if (store)
+		munmap(store, sizeof(*store));
+	store = NULL;
+	stack_end_release();
+	space_release();
+}
+
 /* ---- chains ---- */
 
 static struct chain *chain_of(uint32_t number)

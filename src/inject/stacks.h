@@ -27,6 +27,8 @@
 
 /* Reserves address space: 0 or -errno. */
 int stacks_init(void);
+/* Gives it back. */
+void stacks_release(void);
 
 /* Sends a launch with the stack that leads to the function with this frame
  * (__builtin_frame_address), from its caller outwards. The caller has filled in all of `launch` but

@@ -61,6 +61,13 @@ int tables_init(void)
 	return 0;
 }
 
+void tables_release(void)
+{
+	if (tables)
+		munmap(tables, sizeof(*tables));
+	tables = NULL;
+}
+
 static uint64_t hash_words(const void *data, size_t size)
 {
 	const char *p = data;

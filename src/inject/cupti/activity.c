@@ -8,6 +8,7 @@
  * are also added up here, so that the recorder can check whether all of them arrived.
  */
 #include "inject/cupti/cupti.h"
+#include "inject/launches.h"
 #include "inject/library.h"
 
 static const uint32_t kinds[] = {
@@ -108,6 +109,8 @@ static void add_reported(uint64_t start_ns, uint64_t end_ns)
 
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
 {
+	if (is_from_before(work->correlation))
+		return;
 	add_reported(work->start_ns, work->end_ns);
 	introduce_device(op->device);
 	work->op = table_op(op, name);

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 
 #include "inject/cupti/cupti.h"
+#include "inject/leave.h"
 #include "inject/library.h"
 
 #define BUFFERS	     256u
@@ -30,6 +31,7 @@
 static struct {
 	uint8_t *memory;
 	uint64_t free; /* counter << 32 | number */
+	uint32_t held; /* by CUPTI */
 	uint32_t completed;
 	uint32_t next[BUFFERS + 1];
 	uint32_t valid_size[BUFFERS + 1];
@@ -76,25 +78,41 @@ int buffers_init(void)
 	return 0;
 }
 
-void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+/* CUPTI writes into those it holds, at any time. */
+void buffers_release(void)
+{
+	if (pool.memory && !__atomic_load_n(&pool.held, __ATOMIC_ACQUIRE))
+		munmap(pool.memory, (size_t)BUFFERS * BUFFER_BYTES);
+	pool.memory = NULL;
+}
+
+static void offer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	uint32_t number = is_alive() ? pop_free() : NONE;
 
+	if (number != NONE)
+		__atomic_fetch_add(&pool.held, 1, __ATOMIC_RELAXED);
 	*buffer = number == NONE ? NULL : buffer_at(number);
 	*size = number == NONE ? 0 : BUFFER_BYTES;
 	*max_records = 0;
 }
 
-void buffer_completed(
-	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size)
+void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint32_t *inside = leave_enter(__builtin_frame_address(0));
+
+	offer(buffer, size, max_records);
+	leave_exit(inside);
+}
+
+static void take_back(uint8_t *buffer, size_t valid_size)
 {
 	uint32_t number, head;
 
-	if (!is_alive() || !buffer)
-		return;
 	number = (uint32_t)((size_t)(buffer - pool.memory) / BUFFER_BYTES) + 1;
 	if (number > BUFFERS || buffer != buffer_at(number))
 		return;
+	__atomic_fetch_sub(&pool.held, 1, __ATOMIC_RELEASE);
 	pool.valid_size[number] = valid_size > BUFFER_BYTES ? BUFFER_BYTES : (uint32_t)valid_size;
 	head = __atomic_load_n(&pool.completed, __ATOMIC_RELAXED);
 	do
@@ -102,6 +120,17 @@ void buffer_completed(
 	while (!__atomic_compare_exchange_n(
 		&pool.completed, &head, number, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	collector_has_work();
+}
+
+/* Also when all is over, so that those that it holds then are known. */
+void buffer_completed(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size)
+{
+	uint32_t *inside = leave_enter(__builtin_frame_address(0));
+
+	if (buffer && (is_alive() || library.joined))
+		take_back(buffer, valid_size);
+	leave_exit(inside);
 }
 
 /* The stack of completed buffers has the newest on top. */

@@ -5,6 +5,9 @@
  * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in
  * the middle of the program's first CUDA call. CUPTI is found and subscribed to.
  *
+ * Into a program that runs already, `xpuprof record -p` puts the library, and calls xpuprof_join in
+ * a thread made for it.
+ *
  * Once CUPTI has ended itself (health.h) it is not called any more, and everything else goes on.
  *
  * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. By itself, CUPTI only
@@ -12,28 +15,36 @@
  */
 #include "inject/cupti/cupti.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
+
 #include "inject/api.h"
 #include "inject/cupti/claims.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
 #include "inject/cupti/sampling.h"
+#include "inject/cupti/stay.h"
 #include "inject/library.h"
 
 /* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
  * context; its own limit of 250 would be most of a gigabyte. */
 #define DEVICE_BUFFERS 64
 
+#define CALIBRATIONS  100
+#define CLOCK_STEP_NS 100000
+
 struct cupti cupti;
 struct cuda_driver cuda_driver;
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
+__attribute__((visibility("default"))) int xpuprof_join(int socket);
 
 /* CUPTI's time minus ours, by the best of many triples. */
-static void calibrate(struct wire_clock *record)
+static void calibrate(struct wire_clock *record, int triples)
 {
 	uint64_t best_ns = UINT64_MAX;
 
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < triples; i++) {
 		uint64_t theirs, before = now_ns(), after;
 
 		if (!cupti.GetTimestamp || cupti.GetTimestamp(&theirs))
@@ -47,17 +58,33 @@ static void calibrate(struct wire_clock *record)
 	}
 }
 
+/* CUPTI never forgets whose clock it has: in a program that was joined it keeps its own. */
+static bool give_our_clock(void)
+{
+	return !library.joined && cupti.ActivityRegisterTimestampCallback &&
+	       !cupti.ActivityRegisterTimestampCallback(now_ns);
+}
+
 static void set_clock(void)
 {
 	struct wire_clock record = {.type = WIRE_CLOCK, .method = WIRE_CLOCK_OURS};
-	struct cupti *c = &cupti;
 
-	if (!c->ActivityRegisterTimestampCallback || c->ActivityRegisterTimestampCallback(now_ns)) {
+	if (!give_our_clock()) {
 		record.method = WIRE_CLOCK_CALIBRATED;
-		calibrate(&record);
+		calibrate(&record, CALIBRATIONS);
 	}
 	cupti.clock_offset_ns = record.offset_ns;
 	send_slot(&record);
+}
+
+/* CUPTI's own clock is that of the day, which somebody may set meanwhile. */
+static void follow_clock(void)
+{
+	struct wire_clock now = {0};
+
+	calibrate(&now, 3);
+	if (now.error_ns && llabs(now.offset_ns - cupti.clock_offset_ns) > CLOCK_STEP_NS)
+		cupti.clock_offset_ns = now.offset_ns;
 }
 
 static void report_cupti(void)
@@ -89,6 +116,7 @@ static int enable_activity(void)
 	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (result)
 		return result;
+	c->may_call = true;
 	set_clock();
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
@@ -114,8 +142,23 @@ static void leave(void)
 	if (health_has_ended())
 		return;
 	pthread_mutex_lock(&library.no_fork);
+	if (library.joined && cupti.may_call)
+		cupti.may_call = stay_behind() != 0;
 	cupti.Unsubscribe(cupti.subscriber);
 	pthread_mutex_unlock(&library.no_fork);
+}
+
+/* CUPTI itself stays: to unload it in a program that goes on is not known to be safe. */
+static bool release_all(void)
+{
+	if (cupti.may_call)
+		return false;
+	buffers_release();
+	if (cupti.handle && cupti.was_there)
+		dlclose(cupti.handle);
+	if (cuda_driver.handle)
+		dlclose(cuda_driver.handle);
+	return true;
 }
 
 static enum wire_reason start(void)
@@ -158,6 +201,8 @@ static void ask_for_records(uint32_t flag)
 
 static void flush(void)
 {
+	if (library.joined)
+		follow_clock();
 	ask_for_records(0);
 }
 
@@ -236,6 +281,7 @@ static const struct inject_api api = {
 	.finish = finish,
 	.discard = discard,
 	.leave = leave,
+	.release = release_all,
 	.forget = claims_forget,
 };
 
@@ -243,4 +289,9 @@ int InitializeInjection(void)
 {
 	inject_begin(&api);
 	return 1;
+}
+
+int xpuprof_join(int socket)
+{
+	return inject_join(&api, socket);
 }

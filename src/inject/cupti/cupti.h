@@ -34,11 +34,14 @@ struct cupti {
 	char path[4096];
 	uint32_t api_version;
 	int64_t clock_offset_ns; /* subtract from CUPTI's times */
+	bool was_there;		 /* it was in the program before us */
+	bool may_call;		 /* it has functions of ours and nothing in place of them */
 	CUPTI_FUNCTIONS(FUNCTION, FUNCTION)
 };
 
 struct cuda_driver {
 	uint32_t version; /* cuDriverGetVersion; 0: unknown */
+	void *handle;
 	CUDA_FUNCTIONS(FUNCTION)
 };
 #undef FUNCTION
@@ -56,6 +59,8 @@ unsigned int enable_callbacks(bool on);
 
 /* The pool of activity buffers: 0 or -errno. */
 int buffers_init(void);
+/* Gives back those that CUPTI does not hold. */
+void buffers_release(void);
 void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 void buffer_completed(
 	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);

@@ -88,6 +88,7 @@ static void load_driver(struct cuda_driver *d, const char *path)
 	*d = (struct cuda_driver){0};
 	if (!handle)
 		return;
+	d->handle = handle;
 #define OPTIONAL(name, parameters) *(void **)&d->name = dlsym(handle, #name);
 	CUDA_FUNCTIONS(OPTIONAL)
 #undef OPTIONAL
@@ -193,7 +194,8 @@ int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver)
 
 	dl_iterate_phdr(note_mapped, &m);
 	load_driver(ret_driver, m.cuda.path);
-	if (m.cupti.path[0])
+	ret->was_there = m.cupti.path[0];
+	if (ret->was_there)
 		return try_open(ret, ret_driver, m.cupti.path, RTLD_NOLOAD) ? 0 : -ENOENT;
 	return find(ret, ret_driver, &m) ? 0 : -ENOENT;
 }

@@ -19,6 +19,7 @@
 #include "inject/cupti/streams.h"
 #include "inject/cupti/syncs.h"
 #include "inject/launches.h"
+#include "inject/leave.h"
 #include "inject/library.h"
 #include "vendor/nvidia/calls.h"
 
@@ -188,19 +189,12 @@ static bool is_wanted(uint32_t domain, uint32_t id)
 					 id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING);
 }
 
-void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
+/* A call of the driver or the runtime. */
+static void on_call(
+	uint32_t domain, uint32_t id, const struct cupti_callback_data *d, const void *frame)
 {
-	const struct cupti_callback_data *d = data;
 	const struct call_info *info;
 
-	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
-		health_on_state(id, data);
-	if (!data || !is_wanted(domain, id))
-		return;
-	if (domain == CUPTI_DOMAIN_RESOURCE) {
-		on_resource(id, data);
-		return;
-	}
 	if (id >= CUDA_CALL_NUMBERS ||
 		(domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER))
 		return;
@@ -208,9 +202,25 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 	if (!info->kind)
 		return;
 	if (d->site == CUPTI_SITE_ENTER)
-		enter(info, pack_call(domain, id), d, __builtin_frame_address(0));
+		enter(info, pack_call(domain, id), d, frame);
 	else if (d->site == CUPTI_SITE_EXIT)
 		leave(info, domain, id, pack_call(domain, id), d);
+}
+
+void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
+{
+	const void *frame = __builtin_frame_address(0);
+	uint32_t *inside = leave_enter(frame);
+
+	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
+		health_on_state(id, data);
+	if (data && is_wanted(domain, id)) {
+		if (domain == CUPTI_DOMAIN_RESOURCE)
+			on_resource(id, data);
+		else
+			on_call(domain, id, data, frame);
+	}
+	leave_exit(inside);
 }
 
 static bool is_followed(const struct call_info *info)
