@@ -32,10 +32,10 @@ struct gpu_options {
 	/* The recording's own folder: files are made and removed through the descriptor, and the
 	 * program finds them by the path. It is ours, and the target's user can only pass through
 	 * it. */
-	const char *runtime_dir;
+	const char *runtime_dir; /* NULL: no program is started, and none can connect by itself */
 	int runtime_fd;
 	const char *library; /* path of libxpuprof-inject.so */
-	uint32_t target_uid; /* only this user's processes may connect */
+	uint32_t target_uid; /* only this user's processes may connect by themselves */
 	uint32_t target_gid;
 	/* enum launch_marker: which entry point the library shall call; 0: none */
 	unsigned int marker;
@@ -70,6 +70,12 @@ struct gpu_shared {
 	uint32_t last_instance;
 };
 
+/* How a program is joined that runs already. */
+struct gpu_joining {
+	const char *library; /* path of the one that is put into it */
+	const char *entry;   /* its function: int (*)(int socket) (join/join.h) */
+};
+
 struct gpu_stats {
 	uint64_t instances_live; /* and other sources, that may still send something */
 	uint64_t records;	 /* read so far */
@@ -92,6 +98,11 @@ struct gpu_backend_ops {
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
+	/* NULL: programs that run already cannot be joined. */
+	void (*joining)(struct gpu_backend *b, struct gpu_joining *ret);
+	/* NULL. Takes our end of the socket that a library in this process has the other end of:
+	 * owned from here on. */
+	int (*adopt)(struct gpu_backend *b, int fd, uint32_t pid);
 	/* NULL: none came through the marker. False: the instance is this backend's, and lives in
 	 * another process than the launch. */
 	bool (*is_plausible)(struct gpu_backend *b, const struct gpu_launch *e);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -86,6 +87,34 @@ int gpu_environment(struct gpu *g, int (*add)(void *, const char *, const char *
 		if (b->ops->environment)
 			error = error ?: b->ops->environment(b->backend, add, context);
 	return error;
+}
+
+/* The one backend that joins programs. */
+static const struct open_backend *joiner(const struct gpu *g)
+{
+	vec_foreach (b, &g->backends)
+		if (b->ops->joining && b->ops->adopt)
+			return b;
+	return NULL;
+}
+
+bool gpu_joining(struct gpu *g, struct gpu_joining *ret)
+{
+	const struct open_backend *b = joiner(g);
+
+	if (b)
+		b->ops->joining(b->backend, ret);
+	return b;
+}
+
+int gpu_adopt(struct gpu *g, int fd, uint32_t pid)
+{
+	const struct open_backend *b = joiner(g);
+
+	if (b)
+		return b->ops->adopt(b->backend, fd, pid);
+	close(fd);
+	return 0;
 }
 
 int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *context)

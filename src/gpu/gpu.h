@@ -42,6 +42,11 @@ int gpu_helper(int argc, char **argv);
 bool gpu_is_open(const struct gpu *g);
 /* Environment variables for the command: calls add("NAME", "value") for each. */
 int gpu_environment(struct gpu *g, int (*add)(void *, const char *, const char *), void *context);
+/* How programs are joined that run already; false: they cannot be. */
+bool gpu_joining(struct gpu *g, struct gpu_joining *ret);
+/* Takes a connection to a library that was put into this process. The socket is owned from here
+ * on. */
+int gpu_adopt(struct gpu *g, int fd, uint32_t pid);
 /* Calls watch for every descriptor that is readable when a round of { snapshot; drain } is due
  * early. */
 int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *context);

@@ -68,13 +68,17 @@ static enum head look_at(int socket)
 
 int descriptors_open(struct injected *s, const char *program)
 {
-	const int on = 1;
-
 	s->receiver = child_new(program, SANDBOX_READER, -1);
 	if (!s->receiver)
 		return error_memory("the process that receives descriptors");
-	/* Those who connect have it, too. */
-	if (setsockopt(s->listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+	return 0;
+}
+
+int descriptors_expect(int socket)
+{
+	const int on = 1;
+
+	if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return error_errno(-errno, "cannot see who sends messages");
 	return 0;
 }

@@ -15,6 +15,8 @@ struct instance;
 /* From now on another process receives them: `program` as in sandbox/child.h. Before anybody can
  * connect. 0 or -errno. */
 int descriptors_open(struct injected *s, const char *program);
+/* Before anything is received from a socket, or is accepted from one that listens: 0 or -errno. */
+int descriptors_expect(int socket);
 /* As message_receive (instance.h). */
 ssize_t descriptors_receive(struct instance *i, void *message, size_t size, int *ret_fd);
 /* Closes a connection, at once or when the recorder exits. */

@@ -104,18 +104,30 @@ static int listen_at(struct injected *s)
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
 		return error_errno(-errno, "cannot create a socket");
-	error = s->options.receiver ? descriptors_open(s, s->options.receiver) : 0;
-	if (error)
-		return error;
-	error = bind_socket(s);
+	/* Those who connect have it, too. */
+	error = descriptors_expect(s->listener);
+	error = error ?: bind_socket(s);
 	if (!error && listen(s->listener, 512))
 		error = -errno;
 	if (error)
 		return error_errno(error, "cannot listen at '%s'", s->path);
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &event))
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &event))
 		return error_errno(-errno, "cannot watch '%s'", s->path);
 	return 0;
+}
+
+static int open_sockets(struct injected *s)
+{
+	int error;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return error_errno(-errno, "cannot watch the libraries in programs");
+	error = s->options.receiver ? descriptors_open(s, s->options.receiver) : 0;
+	if (error || !s->options.runtime_dir)
+		return error;
+	error = set_path(s, s->options.runtime_dir);
+	return error ?: listen_at(s);
 }
 
 int injected_open(struct injected **ret, const struct injected_api *api, void *context,
@@ -133,8 +145,7 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 	s->options = *options;
 	s->start_ns = clock_now_ns();
 	s->call_names = calloc(api->call_count, sizeof(*s->call_names));
-	error = s->call_names ? set_path(s, options->runtime_dir) : error_memory(NULL);
-	error = error ?: listen_at(s);
+	error = s->call_names ? open_sockets(s) : error_memory(NULL);
 	if (!error && options->stalls)
 		error = profile_set_meta(shared->writer, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
@@ -261,6 +272,24 @@ static int accept_one(struct injected *s, int fd)
 	}
 	error = instance_open(&i, s, fd, pid);
 	return error ?: add(s, i);
+}
+
+int injected_adopt(struct injected *s, int fd, uint32_t pid)
+{
+	struct instance *i;
+	uint32_t uid;
+	int error;
+
+	if (s->stopped || descriptors_expect(fd) || !peer_was_joined(s, fd, pid, &uid)) {
+		descriptors_close(s, fd);
+		return 0;
+	}
+	error = instance_open(&i, s, fd, pid);
+	if (error)
+		return error;
+	i->joined = true;
+	i->uid = uid;
+	return add(s, i);
 }
 
 /* Short of descriptors or memory, the client waits in the backlog until its patience ends. */

@@ -47,12 +47,15 @@ struct injected_api {
 	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);
 };
 
-/* Listens in options->runtime_dir. `context` is device_used's. */
+/* Listens in options->runtime_dir, if there is one. `context` is device_used's. */
 int injected_open(struct injected **ret, const struct injected_api *api, void *context,
 	const struct gpu_options *options, struct gpu_shared *shared);
 /* NULL is fine. */
 void injected_close(struct injected *s);
-/* The socket's path. */
+/* Takes a socket whose other end a library in this process has, which was put there: owned from here
+ * on. */
+int injected_adopt(struct injected *s, int fd, uint32_t pid);
+/* The socket's path; "": nothing listens. */
 const char *injected_address(const struct injected *s);
 /* This descriptor, too, makes injected_poll_fd readable. The caller drains it. */
 int injected_watch(struct injected *s, int fd);

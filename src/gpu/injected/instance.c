@@ -54,6 +54,7 @@ int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pi
 	i->phase = INSTANCE_GREETING;
 	i->fd = fd;
 	i->pid = pid;
+	i->uid = s->options.target_uid;
 	i->opened_ns = clock_now_ns();
 	*ret = i;
 	return 0;
@@ -123,7 +124,8 @@ static void write_control(struct instance *i)
 	c->version = WIRE_VERSION;
 	c->slots = i->slots;
 	c->instance = i->number;
-	c->marker = o->marker;
+	/* The marker's probes are in the library's file: one that was joined has a copy. */
+	c->marker = i->joined ? 0 : o->marker;
 	c->queue_times = o->queue_times;
 	c->walk = o->walk;
 	c->syncs = o->syncs;

@@ -96,6 +96,8 @@ struct instance {
 	int fd; /* the socket; -1 once it was hung up */
 	uint32_t number;
 	uint32_t pid;	 /* as we see it */
+	uint32_t uid;	 /* whose process it is */
+	bool joined;	 /* the library was put into a program that ran */
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
 	bool broken;	 /* the tracer ended in it */
@@ -225,6 +227,9 @@ void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t coun
 /* peers.c: whether whoever connected is the target's user, with room for one more connection of its
  * process; *ret_pid is that. */
 bool peer_may_connect(const struct injected *s, int fd, uint32_t *ret_pid);
+/* Whether a socket is one that the library in this process has made, with room for it; *ret_uid is
+ * the process's user. The socket does not block from here on. */
+bool peer_was_joined(struct injected *s, int fd, uint32_t pid, uint32_t *ret_uid);
 /* Whether the process that connected still is there, and so has the number it had then. Before
  * Linux 6.5: whether a process with that number is. */
 bool peer_is_there(int fd, uint32_t pid);

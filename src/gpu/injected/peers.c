@@ -8,6 +8,7 @@
  * that process may run a program with more rights by now, or be gone and its number another's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -55,6 +56,19 @@ bool peer_may_connect(const struct injected *s, int fd, uint32_t *ret_pid)
 	return injected_count_of(s, *ret_pid) < OF_ONE_PROCESS_MAX && make_room(s);
 }
 
+bool peer_was_joined(struct injected *s, int fd, uint32_t pid, uint32_t *ret_uid)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ||
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid != (pid_t)pid)
+		return false;
+	*ret_uid = peer.uid;
+	return make_room(s);
+}
+
 bool peer_is_there(int fd, uint32_t pid)
 {
 	int pidfd = -1;
@@ -75,5 +89,5 @@ bool peer_may_see_memory(const struct instance *i)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u", i->pid);
-	return !stat(path, &st) && st.st_uid == i->injected->options.target_uid;
+	return !stat(path, &st) && st.st_uid == i->uid;
 }

@@ -100,7 +100,7 @@ static int nvidia_open(
 {
 	const char *other = variable_of(options->environment, NVIDIA_INJECTION_VARIABLE);
 
-	if (!options->notes || !other || !*other)
+	if (!options->runtime_dir || !options->notes || !other || !*other)
 		return open_backend(ret, options, shared);
 	buf_printf(options->notes,
 		"no GPU work is recorded: " NVIDIA_INJECTION_VARIABLE " already names '%s'\n",
@@ -114,6 +114,16 @@ static int nvidia_environment(
 	int error = add(context, WIRE_ENV_SOCKET, injected_address(b->libraries));
 
 	return error ?: add(context, NVIDIA_INJECTION_VARIABLE, b->library);
+}
+
+static void nvidia_joining(struct gpu_backend *b, struct gpu_joining *ret)
+{
+	*ret = (struct gpu_joining){.library = b->library, .entry = "xpuprof_join"};
+}
+
+static int nvidia_adopt(struct gpu_backend *b, int fd, uint32_t pid)
+{
+	return injected_adopt(b->libraries, fd, pid);
 }
 
 static bool nvidia_is_plausible(struct gpu_backend *b, const struct gpu_launch *e)
@@ -194,6 +204,8 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
+	.joining = nvidia_joining,
+	.adopt = nvidia_adopt,
 	.is_plausible = nvidia_is_plausible,
 	.code_mapped = nvidia_code_mapped,
 	.space = nvidia_space,
