@@ -87,8 +87,8 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
 SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -path 'src/bpf/*' -not -path 'src/inject/*')))
-OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
-INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) src/inject/marker.S
+OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
+INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
@@ -137,7 +137,7 @@ $(B)/obj/%.o: %.c $(B)/built-with | $(B)/needs
 $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 	$(call say,AS,$<)
 	mkdir -p $(@D)
-	$(CC) -MMD -MP -c -o $@ $<
+	$(CC) -Isrc -MMD -MP -c -o $@ $<
 
 # What the SVG exporter carries along.
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard $(addprefix src/export/,*.js *.css flame/*))

@@ -487,12 +487,13 @@ static int track(struct capture *c, pid_t pid, bool runs)
 	uint32_t profile_id;
 	int error;
 
-	if (!capture_is_reported(c))
+	/* What one that runs already has mapped shows at least whether it uses a GPU. */
+	if (!capture_is_reported(c) && !runs)
 		return 0;
 	process = processes_get(c->processes, (uint32_t)pid);
 	if (!process)
 		return error_errno(-ENOMEM, "cannot keep process %d", pid);
-	error = follow(c, process, runs);
+	error = capture_is_reported(c) ? follow(c, process, runs) : 0;
 	error = error ?: processes_read_maps(c->processes, process, clock_now_ns());
 	error = error ?: tasks_process(c->tasks, (uint32_t)pid, &profile_id);
 	return error;

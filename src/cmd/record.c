@@ -362,8 +362,8 @@ static int check(const struct record *r, char **command)
 			"a GPU takes either --stalls or --counters: record one after the other");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
-	if (r->gpu_only && !*command)
-		return options_wrong(&usage, "--gpu-only needs a command to start");
+	if (r->gpu_only && r->whole_system)
+		return options_wrong(&usage, "--gpu-only needs a command to start, or -p");
 	return EXIT_OK;
 }
 
@@ -640,7 +640,7 @@ static struct outcome open_and_record(
 		.pid = (pid_t)r->pid,
 		.whole_system = r->whole_system,
 		.cpu = !r->gpu_only,
-		.gpu = !r->cpu_only && *command,
+		.gpu = !r->cpu_only && !r->whole_system,
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,

@@ -73,7 +73,7 @@ struct gpu_shared {
 /* How a program is joined that runs already. */
 struct gpu_joining {
 	const char *library; /* path of the one that is put into it */
-	const char *entry;   /* its function: int (*)(int socket) (join/join.h) */
+	const char *entry;   /* its function (join/join.h) */
 };
 
 struct gpu_stats {
@@ -125,6 +125,9 @@ struct gpu_backend_ops {
 	int (*finish)(struct gpu_backend *b);
 	/* NULL. True when this process image (profile id) has connected. */
 	bool (*has_connected)(const struct gpu_backend *b, uint32_t process);
+	/* NULL. True when another tool held the vendor's tracer in this process image as it was
+	 * joined. */
+	bool (*is_taken)(const struct gpu_backend *b, uint32_t process);
 	/* Comes zeroed, with texts that are empty. */
 	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
 	void (*close)(struct gpu_backend *b);

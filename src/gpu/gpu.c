@@ -300,3 +300,10 @@ bool gpu_has_connected(const struct gpu *g, uint32_t process)
 			return true;
 	return false;
 }
+
+bool gpu_is_taken(const struct gpu *g, uint32_t process)
+{
+	const struct open_backend *b = joiner(g);
+
+	return b && b->ops->is_taken && b->ops->is_taken(b->backend, process);
+}

@@ -69,6 +69,8 @@ int gpu_finish(struct gpu *g);
 
 /* Whether a library of this process image (profile id) has connected. */
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
+/* Whether another tool was in this process image when it was joined: it may be tried again. */
+bool gpu_is_taken(const struct gpu *g, uint32_t process);
 /* GPU time as all drivers reported it, in nanoseconds, recorded or lost. */
 uint64_t gpu_reported_ns(const struct gpu *g);
 /* What a backend's lines report as missing. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The rare part of the launch path: launches that are held; and what its header has variables for. */
+/* The rare part of the launch path: launches that are held; and the variables of launches.h. */
 #include "inject/launches.h"
 
 #include <errno.h>

@@ -32,8 +32,9 @@ static inline uint32_t *leave_enter(const void *frame)
 	if (!library.joined)
 		return NULL;
 	/* stacks of threads are megabytes apart */
-	inside = &leave_counters[((uintptr_t)frame >> 16) * 0x9e3779b1u >> 20 & (LEAVE_COUNTERS - 1)]
-			  .inside;
+	inside =
+		&leave_counters[((uintptr_t)frame >> 16) * 0x9e3779b1u >> 20 & (LEAVE_COUNTERS - 1)]
+			 .inside;
 	__atomic_fetch_add(inside, 1, __ATOMIC_ACQUIRE);
 	return inside;
 }

@@ -109,7 +109,7 @@ void futex_wake(uint32_t *word);
 /* Connects to the recorder that listens at the path, within two seconds, and maps the ring: 0 or
  * -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
-/* The same with a socket whose other end the recorder has got. It is the connection's, or closed. */
+/* The same with a socket whose other end the recorder has. It is the connection's, or closed. */
 int connection_open_pair(struct connection *c, int fd, void **ret_memory, uint32_t *ret_slots);
 /* Unmaps the ring. */
 void connection_release_ring(void);

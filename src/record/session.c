@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "gpucode/kept_images.h"
+#include "record/joins.h"
 #include "record/rest.h"
 
 #define ROUND_IDLE_MS	   50
@@ -414,6 +415,8 @@ int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_e
 	s->round_ns = clock_now_ns();
 	session_handle_signals(s);
 	error = session_drain(s, &s->busy);
+	if (!error && s->joins)
+		error = joins_round(s->joins);
 	error = error ?: notice_end(s);
 	error = error ?: housekeeping(s);
 	if (!error)
@@ -436,6 +439,8 @@ int session_wait(struct session *s, enum session_end *ret_end)
 /* Removes the probes, also when the program outlives its recording. */
 void session_close_sources(struct session *s)
 {
+	joins_free(s->joins);
+	s->joins = NULL;
 	gpu_free(s->gpu);
 	s->gpu = NULL;
 	drivers_close(s->drivers);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "gpucode/kept_images.h"
 #include "profile/runtimes.h"
+#include "record/joins.h"
 #include "record/rest.h"
 #include "record/session_internal.h"
 #include "symbolize/gpu_code.h"
@@ -79,8 +80,10 @@ static int drain_rest(struct session *s)
 /* The GPU side first: its last records still need markers drained after their snapshot. */
 static int stop_sources(struct session *s)
 {
-	int error = gpu_is_open(s->gpu) ? stop_gpu(s) : 0;
+	int error = s->joins ? joins_finish(s->joins) : 0;
 
+	if (!error && gpu_is_open(s->gpu))
+		error = stop_gpu(s);
 	if (!error && s->drivers)
 		error = drivers_stop(s->drivers);
 	if (!error && s->capture)

@@ -18,6 +18,7 @@ struct session {
 	struct capture *capture; /* NULL: no rights, or not wanted */
 	struct gpu *gpu;
 	struct drivers *drivers; /* NULL: not wanted */
+	struct joins *joins;	 /* NULL: no program that runs already is joined */
 	struct target_user *user;
 	struct target target;
 	struct buf library;

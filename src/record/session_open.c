@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "record/joins.h"
 #include "record/locate.h"
 #include "base/text.h"
 #include "base/trust.h"
@@ -176,6 +177,27 @@ const struct user *session_lesser_user(const struct session *s)
 	return u->switched || (geteuid() && trust_is_due()) ? u : NULL;
 }
 
+/* The program finds the recorder by its environment. */
+static int open_meeting_place(struct session *s, struct gpu_options *options)
+{
+	int error;
+
+	if (!s->options.command)
+		return 0;
+	error = runtime_dir_open(&s->runtime_dir, s->user->account.switched);
+	options->runtime_dir = s->runtime_dir.path;
+	options->runtime_fd = s->runtime_dir.fd;
+	return error;
+}
+
+/* Of programs that run already. */
+static int open_joins(struct session *s)
+{
+	if (s->options.command || !s->capture)
+		return 0;
+	return joins_new(&s->joins, s->capture, s->gpu, &s->refusals);
+}
+
 static int open_gpu(struct session *s)
 {
 	struct gpu_options options = {
@@ -196,16 +218,15 @@ static int open_gpu(struct session *s)
 	};
 	int error = keep_images(s);
 
-	error = error ?: runtime_dir_open(&s->runtime_dir, s->user->account.switched);
+	error = error ?: open_meeting_place(s, &options);
 	if (error)
 		return error;
-	options.runtime_dir = s->runtime_dir.path;
-	options.runtime_fd = s->runtime_dir.fd;
 	options.images = s->images;
 	if (s->capture)
 		options.stacks = capture_stack_resolver(s->capture);
 	error = gpu_open(s->gpu, &options);
-	return error ?: gpu_environment(s->gpu, add_environment, s);
+	error = error ?: open_joins(s);
+	return error || !s->options.command ? error : gpu_environment(s->gpu, add_environment, s);
 }
 
 static int open_drivers(struct session *s)

@@ -426,6 +426,13 @@ bool injected_has_connected(const struct injected *s, uint32_t process)
 	return map_get(&s->connected, process);
 }
 
+bool injected_is_taken(const struct injected *s, uint32_t process)
+{
+	const uint64_t *state = map_get(&s->connected, process);
+
+	return state && *state & PROCESS_TAKEN;
+}
+
 void injected_stats(const struct injected *s, struct gpu_stats *ret)
 {
 	ret->records += s->records;

@@ -52,7 +52,7 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 	const struct gpu_options *options, struct gpu_shared *shared);
 /* NULL is fine. */
 void injected_close(struct injected *s);
-/* Takes a socket whose other end a library in this process has, which was put there: owned from here
+/* Takes a socket whose other end a library has that was put into this process: owned from here
  * on. */
 int injected_adopt(struct injected *s, int fd, uint32_t pid);
 /* The socket's path; "": nothing listens. */
@@ -71,5 +71,7 @@ int injected_drain(struct injected *s, bool *ret_busy);
 void injected_stop(struct injected *s);
 int injected_finish(struct injected *s);
 bool injected_has_connected(const struct injected *s, uint32_t process);
+/* Whether another tool held the tracer of this process image when it was joined last. */
+bool injected_is_taken(const struct injected *s, uint32_t process);
 /* Adds to *ret. */
 void injected_stats(const struct injected *s, struct gpu_stats *ret);

@@ -219,6 +219,16 @@ static void refuse(struct instance *i)
 	i->number = 0;
 }
 
+static int note_connected(struct instance *i)
+{
+	uint64_t *state = map_get(&i->injected->connected, i->process);
+
+	if (!state)
+		return map_put(&i->injected->connected, i->process, PROCESS_CONNECTED);
+	*state &= ~(uint64_t)PROCESS_TAKEN;
+	return 0;
+}
+
 /* The answer to a proper hello. */
 static int welcome(struct instance *i)
 {
@@ -239,8 +249,7 @@ static int welcome(struct instance *i)
 		return 0;
 	}
 	s->shared->last_instance = i->number;
-	if (map_put(&s->connected, i->process, 1) ||
-		map_put(&s->by_number, i->number, (uintptr_t)i)) {
+	if (note_connected(i) || map_put(&s->by_number, i->number, (uintptr_t)i)) {
 		close(memfd);
 		return error_memory(NULL);
 	}
@@ -446,6 +455,18 @@ static int read_ring(struct instance *i, uint64_t now_ns)
 	}
 }
 
+/* Another tool is in a program that was joined: whoever joined it may try again, and it counts
+ * once. */
+static bool was_taken_before(struct instance *i)
+{
+	uint64_t *state = map_get(&i->injected->connected, i->process);
+	bool before = state && *state & PROCESS_COUNTED_TAKEN;
+
+	if (state)
+		*state |= PROCESS_TAKEN | PROCESS_COUNTED_TAKEN;
+	return before;
+}
+
 static void count_reason(struct instance *i)
 {
 	static const enum profile_loss losses[WIRE_REASONS] = {
@@ -461,6 +482,8 @@ static void count_reason(struct instance *i)
 		return;
 	/* once: the program may change it */
 	reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
+	if (i->joined && reason == WIRE_REASON_IN_USE && was_taken_before(i))
+		return;
 	record_count_loss(
 		i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }

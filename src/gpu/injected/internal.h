@@ -11,6 +11,13 @@
 
 struct instance;
 
+/* Bits, of a process that has connected. */
+enum process_state {
+	PROCESS_CONNECTED = 1,
+	PROCESS_TAKEN = 2, /* another tool held the tracer when it was joined last */
+	PROCESS_COUNTED_TAKEN = 4,
+};
+
 struct injected {
 	const struct injected_api *api;
 	void *context; /* of api->device_used */
@@ -34,7 +41,7 @@ struct injected {
 	uint8_t safe_period;	     /* of those contexts, the longest */
 	struct buf ended_lines;	     /* of META_TRACER_ENDED */
 	uint32_t ended;		     /* instances in which the tracer ended */
-	struct map connected;	     /* processes (profile ids) that have connected */
+	struct map connected;	     /* processes (profile ids) that have: enum process_state */
 	struct map by_number;	     /* instances: number -> struct instance * */
 	struct map of_process;	     /* pid -> how many instances it has; none: not there */
 	uint32_t *call_names;	     /* string ids by api->call_index; 0: not used so far */

@@ -191,6 +191,11 @@ static bool nvidia_has_connected(const struct gpu_backend *b, uint32_t process)
 	return injected_has_connected(b->libraries, process);
 }
 
+static bool nvidia_is_taken(const struct gpu_backend *b, uint32_t process)
+{
+	return injected_is_taken(b->libraries, process);
+}
+
 static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
 	injected_stats(b->libraries, ret);
@@ -217,6 +222,7 @@ const struct gpu_backend_ops nvidia_backend = {
 	.stop = nvidia_stop,
 	.finish = nvidia_finish,
 	.has_connected = nvidia_has_connected,
+	.is_taken = nvidia_is_taken,
 	.stats = nvidia_stats,
 	.close = nvidia_close,
 	.helper = counter_sampler_main,

@@ -37,7 +37,7 @@ struct cupti cupti;
 struct cuda_driver cuda_driver;
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
-__attribute__((visibility("default"))) int xpuprof_join(int socket);
+int xpuprof_join_run(int socket);
 
 /* CUPTI's time minus ours, by the best of many triples. */
 static void calibrate(struct wire_clock *record, int triples)
@@ -291,7 +291,8 @@ int InitializeInjection(void)
 	return 1;
 }
 
-int xpuprof_join(int socket)
+/* 0: the library can be unloaded (join_entry.S). */
+int xpuprof_join_run(int socket)
 {
 	return inject_join(&api, socket);
 }

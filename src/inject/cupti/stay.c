@@ -34,12 +34,19 @@ typedef void completed_function(
 #define COMPLETED_AT 32
 
 static const uint8_t code[64] = {
-	[REQUESTED_AT] = 0x31, 0xc0, /* xor eax, eax */
-	0x48, 0x89, 0x07,	     /* mov [rdi], rax: no buffer, */
-	0x48, 0x89, 0x06,	     /* mov [rsi], rax: of no bytes, */
-	0x48, 0x89, 0x02,	     /* mov [rdx], rax: for no records */
-	0xc3,			     /* ret */
-	[COMPLETED_AT] = 0xc3,	     /* ret */
+	[REQUESTED_AT] = 0x31,
+	0xc0, /* xor eax, eax */
+	0x48,
+	0x89,
+	0x07, /* mov [rdi], rax: no buffer, */
+	0x48,
+	0x89,
+	0x06, /* mov [rsi], rax: of no bytes, */
+	0x48,
+	0x89,
+	0x02,		       /* mov [rdx], rax: for no records */
+	0xc3,		       /* ret */
+	[COMPLETED_AT] = 0xc3, /* ret */
 };
 
 /* One line of /proc/self/maps: where our page begins, or NULL. */

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The course:
+ *
+ *	facts       what the program is, where its code has room (subject.h); nothing is changed yet
+ *	borrow      a thread is stopped, the code is written, and the thread sent there; from here on
+ *	            nobody has to do anything for it
+ *	put back    if it comes to wait for a lock, which it may hold itself, it is sent home instead,
+ *	            and another is borrowed
+ *	fill        the thread that it made offers one end of a socket and a file in memory, which gets
+ *	            the library
+ *	loaded      the library is there: the result goes to the recorder
+ *	clean       the code is taken out again
+ *
+ * The program's side is bounded in time as well: without us the thread that was made gives up and
+ * ends.
+ */
+#include "join/joiner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/printable.h"
+#include "join/filters.h"
+#include "join/stub.h"
+#include "join/subject.h"
+#include "join/threads.h"
+
+#define LIBRARY_BYTES_MAX ((off_t)64 << 20)
+#define ATTEMPTS	  20
+#define POLL_US		  50
+#define BEGIN_NS	  (2 * NS_PER_SECOND) /* until the borrowed thread is back */
+#define STUCK_NS	  NS_PER_MS	      /* it waits so long for a lock: it is put back */
+#define LOAD_NS		  (10 * NS_PER_SECOND)
+#define LEAVE_NS	  (2 * NS_PER_SECOND)
+#define NEW_NS		  (2 * NS_PER_SECOND) /* of a thread that was made, to offer its socket */
+
+struct course {
+	const struct join_options *options;
+	struct subject *subject;
+	int lock; /* other joiners wait for it */
+	uint64_t cave, region;
+	bool written; /* our code is in the cave */
+	struct tracee borrowed;
+	struct user_regs_struct way_back;
+	int socket; /* the recorder's end; -1: not taken yet */
+};
+
+static bool read_region(const struct course *c, struct stub_region *ret)
+{
+	return subject_read(c->subject, c->region, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+static bool write_word(const struct course *c, size_t offset, uint32_t value)
+{
+	return subject_write(c->subject, c->region + offset, &value, sizeof(value));
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+/* The kernel's lock on a file of the process that all recorders see alike. */
+static int take_lock(struct course *c)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", c->options->pid);
+	c->lock = open(path, O_RDONLY | O_CLOEXEC);
+	if (c->lock < 0)
+		return error_errno(-errno, "cannot be found");
+	if (flock(c->lock, LOCK_EX | LOCK_NB))
+		return error_set(-EBUSY, "another recorder is just joining it");
+	return 0;
+}
+
+/* Left there by a joiner that was killed; whoever ran it has ended soon after. */
+static bool is_our_code(const uint8_t *bytes, size_t size)
+{
+	return size >= STUB_BYTES && !memcmp(bytes, stub_begin, (size_t)(stub_data - stub_begin));
+}
+
+static int find_room(struct course *c)
+{
+	c->cave = subject_find_cave(c->subject, STUB_BYTES, is_our_code);
+	c->region = subject_find_place(c->subject, REGION_BYTES);
+	if (!c->cave)
+		return error_set(-ENOSPC, "none of its code has %zu unused bytes at its end", STUB_BYTES);
+	return c->region ? 0 : error_set(-ENOSPC, "its address space is full");
+}
+
+/* A thread that an earlier joiner has left may still need the code that is there, for seconds. */
+static int await_earlier(const struct course *c)
+{
+	uint64_t deadline_ns = clock_now_ns() + LOAD_NS;
+	uint8_t code[64 + STUB_DATA_BYTES];
+	struct stub_data old;
+	char byte;
+
+	if (subject_read(c->subject, c->cave, code, 64) != 64 || memcmp(code, stub_begin, 64))
+		return 0;
+	if (subject_read(c->subject, c->cave + (uint64_t)(stub_data - stub_begin), &old,
+		    sizeof(old)) != sizeof(old))
+		return error_set(-EIO, "cannot read its code");
+	while (subject_read(c->subject, old.region, &byte, 1) == 1 && clock_now_ns() < deadline_ns)
+		usleep(1000);
+	return threads_settle(c->options->pid) ? 0 : error_set(-EBUSY, "another recorder joins it");
+}
+
+/* --- borrow ----------------------------------------------------------------------------------- */
+
+static void fill_registers(uint64_t *to, const struct user_regs_struct *r)
+{
+	to[STUB_RAX] = r->rax;
+	to[STUB_RCX] = r->rcx;
+	to[STUB_RDX] = r->rdx;
+	to[STUB_RBX] = r->rbx;
+	to[STUB_RSI] = r->rsi;
+	to[STUB_RDI] = r->rdi;
+	to[STUB_RBP] = r->rbp;
+	to[STUB_RSP] = r->rsp;
+	to[STUB_R8] = r->r8;
+	to[STUB_R8 + 1] = r->r9;
+	to[STUB_R8 + 2] = r->r10;
+	to[STUB_R8 + 3] = r->r11;
+	to[STUB_R8 + 4] = r->r12;
+	to[STUB_R8 + 5] = r->r13;
+	to[STUB_R8 + 6] = r->r14;
+	to[STUB_R15] = r->r15;
+	to[STUB_RIP] = r->rip;
+	to[STUB_FLAGS] = r->eflags;
+}
+
+static void make_code(const struct course *c, uint8_t *ret)
+{
+	const struct subject_functions *f = subject_functions(c->subject);
+	struct stub_data data = {.magic = STUB_MAGIC_TEXT,
+		.region = c->region,
+		.pthread_create = f->pthread_create,
+		.pthread_self = f->pthread_self,
+		.pthread_detach = f->pthread_detach,
+		.dlopen = f->dlopen,
+		.dlsym = f->dlsym,
+		.dlerror = f->dlerror,
+		.mask = c->borrowed.mask};
+
+	fill_registers(data.registers, &c->way_back);
+	memcpy(ret, stub_begin, STUB_BYTES);
+	memcpy(ret + (stub_data - stub_begin), &data, sizeof(data));
+}
+
+/* What is written is read again through the thread: it is the thread's memory, and not that of a program
+ * that its process ran before. */
+static int write_code(struct course *c)
+{
+	uint8_t code[STUB_BYTES], there[STUB_BYTES];
+	int error = 0;
+
+	make_code(c, code);
+	if (!subject_write(c->subject, c->cave, code, sizeof(code)))
+		error = tracee_write(&c->borrowed, c->cave, code, sizeof(code));
+	c->written = true;
+	error = error ?: tracee_read(&c->borrowed, c->cave, there, sizeof(there));
+	if (!error && memcmp(code, there, sizeof(code)))
+		error = error_set(-ESRCH, "it began another program");
+	return error;
+}
+
+static void erase_code(struct course *c)
+{
+	static const uint8_t zeros[4096];
+
+	if (c->written && subject_write(c->subject, c->cave, zeros, STUB_BYTES))
+		c->written = false;
+}
+
+static bool is_filtered(uint32_t pid, pid_t tid)
+{
+	struct buf status = BUF_INIT;
+	char path[64];
+	const char *at;
+	bool filtered = true;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%d/status", pid, (int)tid);
+	if (!io_read_file(path, 65536, &status)) {
+		at = strstr(buf_text(&status), "\nSeccomp:");
+		filtered = at && strtol(at + strlen("\nSeccomp:"), NULL, 10) > 0;
+	}
+	buf_release(&status);
+	return filtered;
+}
+
+/* The signals are blocked last: killed before, we leave nothing blocked. */
+static int send_to(struct course *c, uint64_t offset)
+{
+	struct user_regs_struct r = c->way_back;
+	int error;
+
+	r.rip = c->cave + offset;
+	r.orig_rax = (unsigned long long)-1;
+	error = tracee_set_registers(&c->borrowed, &r);
+	return error ?: tracee_set_mask(&c->borrowed, UINT64_MAX);
+}
+
+static int borrow(struct course *c)
+{
+	uint32_t pid = c->options->pid;
+	int error = threads_borrow(c->subject, pid, &c->borrowed);
+
+	if (error)
+		return error;
+	if (is_filtered(pid, c->borrowed.tid))
+		error = filters_check(c->borrowed.tid);
+	c->way_back = threads_way_back(pid, &c->borrowed);
+	error = error ?: write_code(c);
+	error = error ?: send_to(c, (uint64_t)(stub_enter - stub_begin));
+	if (error)
+		(void)tracee_set_registers(&c->borrowed, &c->borrowed.registers);
+	tracee_go(&c->borrowed);
+	return error;
+}
+
+/* --- put back --------------------------------------------------------------------------------- */
+
+static bool waits_for_lock(const struct course *c)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	bool waits;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%d/syscall", c->options->pid,
+		(int)c->borrowed.tid);
+	waits = !io_read_file(path, 1024, &text) &&
+		strtol(buf_text(&text), NULL, 10) == SYS_futex;
+	buf_release(&text);
+	return waits;
+}
+
+/* 1: it is on its way home, without having made a thread; 0: it is not to be put back; or -errno. */
+static int put_back(struct course *c)
+{
+	struct stub_region region;
+	struct tracee now;
+	int error = tracee_stop(&now, c->borrowed.tid);
+	bool stuck;
+
+	if (error == -ESRCH || error == -EAGAIN)
+		return 0;
+	if (error)
+		return error;
+	stuck = now.registers.orig_rax == SYS_futex && read_region(c, &region) && !region.back &&
+		!region.state && !region.thread;
+	if (stuck) {
+		error = tracee_set_xstate(&c->borrowed);
+		error = error ?: send_to(c, (uint64_t)(stub_abandon - stub_begin));
+	}
+	tracee_go(&now);
+	return error ?: stuck;
+}
+
+/* Whether the region has gone, which the program unmaps. */
+static bool await_unmapped(const struct course *c)
+{
+	uint64_t deadline_ns = clock_now_ns() + LEAVE_NS;
+	char byte;
+
+	while (subject_read(c->subject, c->region, &byte, 1) == 1) {
+		if (clock_now_ns() > deadline_ns)
+			return false;
+		usleep(POLL_US);
+	}
+	return true;
+}
+
+/* 0: the thread is back, and another was made; -EAGAIN: it was put back; or another -errno. */
+static int await_back(struct course *c)
+{
+	uint64_t begin_ns = clock_now_ns(), stuck_ns = 0;
+	struct stub_region region = {0};
+
+	while (clock_now_ns() - begin_ns < BEGIN_NS) {
+		int put;
+
+		usleep(POLL_US);
+		if (read_region(c, &region) && (region.back || region.state))
+			return 0;
+		if (!waits_for_lock(c)) {
+			stuck_ns = 0;
+			continue;
+		}
+		stuck_ns = stuck_ns ? stuck_ns : clock_now_ns();
+		if (clock_now_ns() - stuck_ns < STUCK_NS)
+			continue;
+		put = put_back(c);
+		if (put < 0)
+			return put;
+		if (put)
+			return await_unmapped(c) && threads_settle(c->options->pid)
+				       ? -EAGAIN
+				       : error_set(-EIO, "a borrowed thread has not come back");
+		stuck_ns = 0;
+	}
+	return error_set(-ETIMEDOUT, "a thread could not be made in it");
+}
+
+static int make_thread(struct course *c)
+{
+	int error = -EAGAIN;
+
+	for (int n = 0; error == -EAGAIN && n < ATTEMPTS; n++) {
+		error = borrow(c);
+		error = error ?: await_back(c);
+	}
+	return error == -EAGAIN ? error_set(-EAGAIN, "its threads hold locks all the time") : error;
+}
+
+/* --- fill ------------------------------------------------------------------------------------- */
+
+/* Waits for a state from `least` on. */
+static int await_state(const struct course *c, uint32_t least, uint64_t patience_ns,
+	struct stub_region *ret)
+{
+	uint64_t deadline_ns = clock_now_ns() + patience_ns;
+
+	while (clock_now_ns() < deadline_ns) {
+		if (!read_region(c, ret))
+			return error_set(-ESRCH, "it made no thread, or has ended");
+		if (ret->state >= least)
+			return 0;
+		usleep(POLL_US);
+	}
+	return error_set(-ETIMEDOUT, "it does not load the library: its loader may be held up");
+}
+
+static int take_descriptor(const struct course *c, int32_t number)
+{
+	int fd = number < 0 ? -1
+			    : (int)syscall(SYS_pidfd_getfd, subject_pidfd(c->subject), number, 0);
+
+	return fd < 0 ? error_errno(number < 0 ? -EMFILE : -errno, "it offers no descriptor") : fd;
+}
+
+static int take_socket(struct course *c, int32_t number)
+{
+	int domain = 0, type = 0, fd = take_descriptor(c, number);
+	socklen_t size = sizeof(int);
+
+	if (fd < 0)
+		return fd;
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) || domain != AF_UNIX ||
+		getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) || type != SOCK_SEQPACKET) {
+		close(fd);
+		return error_set(-EPROTO, "it offers another descriptor than it should");
+	}
+	c->socket = fd;
+	return 0;
+}
+
+/* A new file in memory, and nothing else that it has open. */
+static bool is_empty_memory(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_nlink && !st.st_size &&
+	       fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+static int copy_library(int from, int to)
+{
+	struct stat st;
+	off_t at = 0;
+
+	if (fstat(from, &st) || st.st_size > LIBRARY_BYTES_MAX)
+		return error_set(-EFBIG, "the library is too large");
+	while (at < st.st_size) {
+		ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
+
+		if (n <= 0)
+			return error_errno(n ? -errno : -EIO, "cannot copy the library into it");
+	}
+	if (fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
+		return error_errno(-errno, "cannot seal the library in it");
+	return 0;
+}
+
+static int fill_file(const struct course *c, int32_t number)
+{
+	int fd = take_descriptor(c, number), error;
+
+	if (fd < 0)
+		return fd;
+	error = is_empty_memory(fd)
+			? copy_library(c->options->library, fd)
+			: error_set(-EPROTO, "it offers another descriptor than it should");
+	close(fd);
+	return error;
+}
+
+/* The loader takes a library that is still there for a new one of the same name: the thread's id makes
+ * it another. */
+static int say_what_to_load(const struct course *c, const struct stub_region *region)
+{
+	struct stub_region told = {0};
+
+	snprintf(told.path, sizeof(told.path), "/proc/self/task/%d/fd/%d", region->tid,
+		region->memfd);
+	snprintf(told.entry, sizeof(told.entry), "%s", c->options->entry);
+	if (subject_write(c->subject, c->region + REGION_PATH, told.path,
+		    sizeof(told.path) + sizeof(told.entry)) &&
+		write_word(c, REGION_FILLED, STUB_GO))
+		return 0;
+	return error_set(-ESRCH, "it has ended");
+}
+
+/* What its loader says, as far as it can be read. */
+static int refuse_by_loader(const struct course *c, const struct stub_region *region)
+{
+	char text[256] = "";
+	struct buf shown = BUF_INIT;
+	ssize_t size = region->message ? subject_read(c->subject, region->message, text,
+						 sizeof(text) - 1)
+				       : 0;
+
+	text[size > 0 ? size : 0] = '\0';
+	printable_puts(&shown, text);
+	error_set(-ELIBACC, "its loader refuses the library: %s", buf_text(&shown));
+	buf_release(&shown);
+	return -ELIBACC;
+}
+
+static int load(struct course *c)
+{
+	struct stub_region region;
+	int error = await_state(c, STUB_READY, NEW_NS, &region);
+
+	if (!error && region.state == STUB_FAILED)
+		error = error_set(-EMFILE, "it can open no more descriptors, or has no memory");
+	error = error ?: take_socket(c, region.sockets[1]);
+	error = error ?: fill_file(c, region.memfd);
+	error = error ?: say_what_to_load(c, &region);
+	if (error) {
+		(void)write_word(c, REGION_FILLED, STUB_GIVE_UP);
+		return error;
+	}
+	error = await_state(c, STUB_LOADED, LOAD_NS, &region);
+	return !error && region.state == STUB_FAILED ? refuse_by_loader(c, &region) : error;
+}
+
+/* --- result ----------------------------------------------------------------------------------- */
+
+static void send_result(int channel, int error, int fd)
+{
+	struct joiner_result result = {.error = error};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {&result, sizeof(result)};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (error) {
+		snprintf(result.text, sizeof(result.text), "%s", error_text());
+	} else {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+	}
+	(void)sendmsg(channel, &m, MSG_NOSIGNAL);
+}
+
+/* The code goes when nobody runs it any more: the thread that was made has let go of the region as
+ * the last it does there. */
+static void clean(struct course *c)
+{
+	if (c->written) {
+		(void)write_word(c, REGION_ACK, 1);
+		if (await_unmapped(c) && threads_settle(c->options->pid))
+			erase_code(c);
+	}
+	subject_close(c->subject);
+	if (c->lock >= 0)
+		close(c->lock);
+	if (c->socket >= 0)
+		close(c->socket);
+}
+
+void joiner_run(int channel, const struct join_options *options)
+{
+	struct course c = {.options = options, .lock = -1, .socket = -1};
+	int error = take_lock(&c);
+
+	error = error ?: subject_open(&c.subject, options->pid);
+	error = error ?: find_room(&c);
+	error = error ?: await_earlier(&c);
+	error = error ?: make_thread(&c);
+	error = error ?: load(&c);
+	send_result(channel, error, c.socket);
+	clean(&c);
+}

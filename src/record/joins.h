@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that use a GPU and were not started by this recording: a library is put into each of
+ * them (join/), once, and connects as those do that were there from the start. When it leaves, the
+ * program goes on.
+ *
+ * A program counts as one that uses a GPU when it has mapped the library of a driver, now or later.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+struct capture;
+struct gpu;
+struct joins;
+
+/* All is borrowed. `lines` gets one for each program that could not be joined. 0 or -errno with
+ * error_text. */
+int joins_new(struct joins **ret, struct capture *capture, struct gpu *gpu, struct buf *lines);
+/* Looks for programs, and passes on the connections that have come about: every round. 0 or
+ * -errno with error_text. */
+int joins_round(struct joins *j);
+/* Waits for what has begun, a few seconds at most, and begins nothing any more: before the
+ * recording stops. */
+int joins_finish(struct joins *j);
+/* NULL is fine. */
+void joins_free(struct joins *j);
