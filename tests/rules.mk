@@ -50,7 +50,7 @@ $(B)/obj/tests/%.o: COMMON += -Itests
 TARGETS := $(patsubst tests/targets/%.c,$(B)/tests/targets/%,$(wildcard tests/targets/*.c))
 
 $(B)/tests/targets/%: $(B)/tests/targets/%.o $(B)/demo/driver.o
-	$(CC) -o $@ $^ -pthread -ldl
+	$(CC) -o $@ $^ -pthread -ldl $(LDLIBS)
 
 $(B)/tests/targets/%.o: tests/targets/%.c $(B)/built-with
 	@mkdir -p $(@D)

@@ -26,9 +26,9 @@
 #define PTRACE_SECCOMP_GET_FILTER 0x420c
 #endif
 
-#define FILTERS_MAX	 1024
-#define ANY_ADDRESS	 0x7ff000000000ull
-#define ANY_DESCRIPTOR	 200
+#define FILTERS_MAX    1024
+#define ANY_ADDRESS    0x7ff000000000ull
+#define ANY_DESCRIPTOR 200
 
 struct machine {
 	const struct seccomp_data *data;
@@ -193,8 +193,14 @@ struct call {
 	bool may_fail; /* an error does no harm */
 };
 
-#define CALL(name, ...)	 {SYS_##name, #name, {__VA_ARGS__}, false}
-#define TRIES(name, ...) {SYS_##name, #name, {__VA_ARGS__}, true}
+#define CALL(name, ...)                                                                            \
+	{                                                                                          \
+		SYS_##name, #name, {__VA_ARGS__}, false                                            \
+	}
+#define TRIES(name, ...)                                                                           \
+	{                                                                                          \
+		SYS_##name, #name, {__VA_ARGS__}, true                                             \
+	}
 #define THREAD_FLAGS                                                                               \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
 		CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
@@ -268,7 +274,8 @@ static int check_program(const struct sock_filter *program, size_t count)
 		const struct call *c = &calls[n];
 
 		if (!passes(c, filters_run(program, count, c->number, c->arguments)))
-			return error_set(-EPERM, "its seccomp filter does not let '%s' pass", c->name);
+			return error_set(
+				-EPERM, "its seccomp filter does not let '%s' pass", c->name);
 	}
 	return 0;
 }
@@ -278,8 +285,8 @@ int filters_check(pid_t tid)
 	struct sock_filter program[BPF_MAXINSNS];
 
 	for (uintptr_t n = 0; n < FILTERS_MAX; n++) {
-		long count = ptrace((enum __ptrace_request)PTRACE_SECCOMP_GET_FILTER, tid, (void *)n,
-			NULL);
+		long count = ptrace(
+			(enum __ptrace_request)PTRACE_SECCOMP_GET_FILTER, tid, (void *)n, NULL);
 		int error;
 
 		if (count < 0 && errno == ENOENT)
@@ -287,10 +294,11 @@ int filters_check(pid_t tid)
 		if (count < 0 || count > BPF_MAXINSNS)
 			return error_set(-EPERM,
 				"it has a seccomp filter, which only CAP_SYS_ADMIN may read");
-		count = ptrace((enum __ptrace_request)PTRACE_SECCOMP_GET_FILTER, tid, (void *)n,
-			program);
-		error = count < 0 || count > BPF_MAXINSNS ? error_errno(-errno, "its seccomp filter")
-							  : check_program(program, (size_t)count);
+		count = ptrace(
+			(enum __ptrace_request)PTRACE_SECCOMP_GET_FILTER, tid, (void *)n, program);
+		error = count < 0 || count > BPF_MAXINSNS
+				? error_errno(-errno, "its seccomp filter")
+				: check_program(program, (size_t)count);
 		if (error)
 			return error;
 	}

@@ -43,6 +43,7 @@
 #define LIBRARY_BYTES_MAX ((off_t)64 << 20)
 #define ATTEMPTS	  20
 #define POLL_US		  50
+#define LOCK_NS		  (10 * NS_PER_SECOND)
 #define BEGIN_NS	  (2 * NS_PER_SECOND) /* until the borrowed thread is back */
 #define STUCK_NS	  NS_PER_MS	      /* it waits so long for a lock: it is put back */
 #define LOAD_NS		  (10 * NS_PER_SECOND)
@@ -75,14 +76,20 @@ static bool write_word(const struct course *c, size_t offset, uint32_t value)
 /* The kernel's lock on a file of the process that all recorders see alike. */
 static int take_lock(struct course *c)
 {
+	uint64_t deadline_ns = clock_now_ns() + LOCK_NS;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", c->options->pid);
 	c->lock = open(path, O_RDONLY | O_CLOEXEC);
 	if (c->lock < 0)
 		return error_errno(-errno, "cannot be found");
-	if (flock(c->lock, LOCK_EX | LOCK_NB))
-		return error_set(-EBUSY, "another recorder is just joining it");
+	while (flock(c->lock, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_errno(-errno, "cannot keep other recorders away");
+		if (clock_now_ns() > deadline_ns)
+			return error_set(-EBUSY, "another recorder is joining it");
+		usleep(1000);
+	}
 	return 0;
 }
 
@@ -97,7 +104,8 @@ static int find_room(struct course *c)
 	c->cave = subject_find_cave(c->subject, STUB_BYTES, is_our_code);
 	c->region = subject_find_place(c->subject, REGION_BYTES);
 	if (!c->cave)
-		return error_set(-ENOSPC, "none of its code has %zu unused bytes at its end", STUB_BYTES);
+		return error_set(
+			-ENOSPC, "none of its code has %zu unused bytes at its end", STUB_BYTES);
 	return c->region ? 0 : error_set(-ENOSPC, "its address space is full");
 }
 
@@ -154,6 +162,9 @@ static void make_code(const struct course *c, uint8_t *ret)
 		.dlopen = f->dlopen,
 		.dlsym = f->dlsym,
 		.dlerror = f->dlerror,
+		.pthread_join = f->pthread_join,
+		.pthread_attr_init = f->pthread_attr_init,
+		.pthread_attr_setstack = f->pthread_attr_setstack,
 		.mask = c->borrowed.mask};
 
 	fill_registers(data.registers, &c->way_back);
@@ -242,8 +253,7 @@ static bool waits_for_lock(const struct course *c)
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%d/syscall", c->options->pid,
 		(int)c->borrowed.tid);
-	waits = !io_read_file(path, 1024, &text) &&
-		strtol(buf_text(&text), NULL, 10) == SYS_futex;
+	waits = !io_read_file(path, 1024, &text) && strtol(buf_text(&text), NULL, 10) == SYS_futex;
 	buf_release(&text);
 	return waits;
 }
@@ -329,8 +339,8 @@ static int make_thread(struct course *c)
 /* --- fill ------------------------------------------------------------------------------------- */
 
 /* Waits for a state from `least` on. */
-static int await_state(const struct course *c, uint32_t least, uint64_t patience_ns,
-	struct stub_region *ret)
+static int await_state(
+	const struct course *c, uint32_t least, uint64_t patience_ns, struct stub_region *ret)
 {
 	uint64_t deadline_ns = clock_now_ns() + patience_ns;
 
@@ -429,9 +439,9 @@ static int refuse_by_loader(const struct course *c, const struct stub_region *re
 {
 	char text[256] = "";
 	struct buf shown = BUF_INIT;
-	ssize_t size = region->message ? subject_read(c->subject, region->message, text,
-						 sizeof(text) - 1)
-				       : 0;
+	ssize_t size = region->message
+			       ? subject_read(c->subject, region->message, text, sizeof(text) - 1)
+			       : 0;
 
 	text[size > 0 ? size : 0] = '\0';
 	printable_puts(&shown, text);

@@ -4,7 +4,9 @@
  * region, on its own stacks.
  *
  *	stub_enter    the borrowed thread begins here, with all signals blocked
- *	stub_thread   the thread that it makes
+ *	stub_first    the thread that it makes, on a stack in the region: nothing is left over if it
+ *	              is put back in the middle of that
+ *	stub_second   the thread that this one makes, and that stays
  *	stub_abandon  the borrowed thread goes back without having made one
  *
  * The borrowed thread's own stack is not used: it may be tiny. From where `back` is set on nothing of
@@ -48,16 +50,22 @@ stub_enter:
 	lea 1(%rax, %rcx), %rcx	/* what we got less what we wanted */
 	jrcxz 1f
 	jmp go_back
-1:	lea REGION_BYTES(%rbx), %rsp
+1:	lea REGION_STACK(%rbx), %rsp
 	pushfq
 	cld
 	sub $8, %rsp
 	mov $-1, %eax
 	mov $-1, %edx
 	xsave64 REGION_XSTATE(%rbx)
+	lea REGION_ATTRIBUTES(%rbx), %rdi
+	call *DATA(STUB_ATTRIBUTES)
+	lea REGION_ATTRIBUTES(%rbx), %rdi
+	lea REGION_STACK(%rbx), %rsi
+	mov $REGION_BYTES - REGION_STACK, %edx
+	call *DATA(STUB_SET_STACK)
 	lea REGION_THREAD(%rbx), %rdi
-	xor %esi, %esi
-	lea stub_thread(%rip), %rdx
+	lea REGION_ATTRIBUTES(%rbx), %rsi
+	lea stub_first(%rip), %rdx
 	mov %rbx, %rcx
 	call *DATA(STUB_CREATE)
 	mov %eax, %ebp
@@ -107,9 +115,24 @@ go_back:
 	mov REGISTER(15), %r15
 	jmp *REGISTER(16)
 
-/* ---- the thread that it made: void *(*)(void *region) ---- */
+/* ---- the threads: void *(*)(void *region) ---- */
 
-stub_thread:
+stub_first:
+	push %rbx
+	mov %rdi, %rbx
+	lea REGION_SECOND(%rbx), %rdi
+	xor %esi, %esi
+	lea stub_second(%rip), %rdx
+	mov %rbx, %rcx
+	call *DATA(STUB_CREATE)
+	test %eax, %eax
+	jz 1f
+	movl $STUB_FAILED, REGION_STATE(%rbx)
+1:	xor %eax, %eax
+	pop %rbx
+	ret
+
+stub_second:
 	push %rbx
 	push %rbp
 	push %r12
@@ -119,6 +142,9 @@ stub_thread:
 	call *DATA(STUB_SELF)
 	mov %rax, %rdi
 	call *DATA(STUB_DETACH)
+	mov REGION_THREAD(%rbx), %rdi
+	xor %esi, %esi
+	call *DATA(STUB_JOIN)
 	mov $SYS_gettid, %eax
 	syscall
 	mov %eax, REGION_TID(%rbx)

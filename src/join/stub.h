@@ -10,33 +10,39 @@
 #pragma once
 
 /* Offsets in stub_data. */
-#define STUB_MAGIC	 0
-#define STUB_REGION	 16 /* where it is to be mapped */
-#define STUB_CREATE	 24 /* pthread_create, and so on */
-#define STUB_SELF	 32
-#define STUB_DETACH	 40
-#define STUB_OPEN	 48
-#define STUB_SYMBOL	 56
-#define STUB_ERROR	 64
-#define STUB_MASK	 72 /* the borrowed thread's signal mask, */
-#define STUB_REGISTERS	 80 /* and registers: rax rcx rdx rbx rsi rdi rbp rsp r8 ... r15 rip flags */
-#define STUB_DATA_BYTES	 (STUB_REGISTERS + 18 * 8)
+#define STUB_MAGIC	0
+#define STUB_REGION	16 /* where it is to be mapped */
+#define STUB_CREATE	24 /* pthread_create, and so on */
+#define STUB_SELF	32
+#define STUB_DETACH	40
+#define STUB_OPEN	48
+#define STUB_SYMBOL	56
+#define STUB_ERROR	64
+#define STUB_JOIN	72
+#define STUB_ATTRIBUTES 80  /* pthread_attr_init */
+#define STUB_SET_STACK	88  /* pthread_attr_setstack */
+#define STUB_MASK	96  /* the borrowed thread's signal mask, */
+#define STUB_REGISTERS	104 /* and registers: rax rcx rdx rbx rsi rdi rbp rsp r8 ... r15 rip flags */
+#define STUB_DATA_BYTES (STUB_REGISTERS + 18 * 8)
 
 /* Offsets in stub_region. */
-#define REGION_STATE	 0
-#define REGION_BACK	 4
-#define REGION_FILLED	 8
-#define REGION_ACK	 12
-#define REGION_SOCKETS	 16
-#define REGION_MEMFD	 24
-#define REGION_TID	 28
-#define REGION_THREAD	 32
-#define REGION_HANDLE	 40
-#define REGION_MESSAGE	 48
-#define REGION_PATH	 64
-#define REGION_ENTRY	 192
-#define REGION_XSTATE	 4096
-#define REGION_BYTES	 0x40000
+#define REGION_STATE	  0
+#define REGION_BACK	  4
+#define REGION_FILLED	  8
+#define REGION_ACK	  12
+#define REGION_SOCKETS	  16
+#define REGION_MEMFD	  24
+#define REGION_TID	  28
+#define REGION_THREAD	  32
+#define REGION_HANDLE	  40
+#define REGION_MESSAGE	  48
+#define REGION_SECOND	  56
+#define REGION_PATH	  64
+#define REGION_ENTRY	  192
+#define REGION_ATTRIBUTES 256
+#define REGION_XSTATE	  4096
+#define REGION_STACK	  0x40000 /* of the first thread; that of the borrowed one ends there */
+#define REGION_BYTES	  0x200000
 
 /* REGION_STATE */
 #define STUB_READY  1 /* the socket pair and the memfd are there */
@@ -74,6 +80,7 @@ struct stub_data {
 	char magic[16];
 	uint64_t region;
 	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror;
+	uint64_t pthread_join, pthread_attr_init, pthread_attr_setstack;
 	uint64_t mask;
 	uint64_t registers[STUB_REGISTER_COUNT];
 };
@@ -85,11 +92,11 @@ struct stub_region {
 	uint32_t ack;	 /* the joiner has seen the end */
 	int32_t sockets[2];
 	int32_t memfd;
-	int32_t tid; /* as the program counts */
-	uint64_t thread;
+	int32_t tid;	 /* as the program counts */
+	uint64_t thread; /* the first; 0: not made yet */
 	uint64_t handle;
 	uint64_t message; /* dlerror's */
-	uint64_t reserved;
+	uint64_t second;
 	char path[128];
 	char entry[64];
 };

@@ -171,9 +171,8 @@ static bool is_loader(const char *name)
 /* Where dlopen and pthread_create are: since glibc 2.34 both in the first. */
 static bool is_c_library(const char *name)
 {
-	static const char *const names[] = {
-		"libc.so.6", "libc-2.", "libpthread.so.0", "libpthread-2.", "libdl.so.2", "libdl-2.",
-		NULL};
+	static const char *const names[] = {"libc.so.6", "libc-2.", "libpthread.so.0",
+		"libpthread-2.", "libdl.so.2", "libdl-2.", NULL};
 
 	return is_one_of(name, names);
 }
@@ -225,23 +224,32 @@ static uint64_t find_function(const struct mapping *m, struct elf_file *f, const
 
 /* --- what matters of it ----------------------------------------------------------------------- */
 
-static void note_function(
-	const struct mapping *m, struct elf_file *f, const char *name, uint64_t *address)
-{
-	if (!*address)
-		*address = find_function(m, f, name);
-}
+/* What the code in the program calls. */
+#define FUNCTIONS(F)                                                                               \
+	F(pthread_create)                                                                          \
+	F(pthread_self)                                                                            \
+	F(pthread_detach)                                                                          \
+	F(pthread_join)                                                                            \
+	F(pthread_attr_init) F(pthread_attr_setstack) F(dlopen) F(dlsym) F(dlerror)
 
 static void note_functions(struct subject *t, const struct mapping *m, struct elf_file *f)
 {
-	struct subject_functions *functions = &t->functions;
+#define NOTE(name)                                                                                 \
+	if (!t->functions.name)                                                                    \
+		t->functions.name = find_function(m, f, #name);
+	FUNCTIONS(NOTE)
+#undef NOTE
+}
 
-	note_function(m, f, "pthread_create", &functions->pthread_create);
-	note_function(m, f, "pthread_self", &functions->pthread_self);
-	note_function(m, f, "pthread_detach", &functions->pthread_detach);
-	note_function(m, f, "dlopen", &functions->dlopen);
-	note_function(m, f, "dlsym", &functions->dlsym);
-	note_function(m, f, "dlerror", &functions->dlerror);
+/* The first that is not there; NULL: all are. */
+static const char *missing_function(const struct subject *t)
+{
+#define CHECK(name)                                                                                \
+	if (!t->functions.name)                                                                    \
+		return #name;
+	FUNCTIONS(CHECK)
+#undef CHECK
+	return NULL;
 }
 
 static int add_range(struct subject *t, uint64_t start, uint64_t end)
@@ -316,29 +324,27 @@ static bool maps(const struct subject *t, const char *prefix)
 	return false;
 }
 
-static int refuse_without_functions(const struct subject *t)
+static int refuse_without(const struct subject *t, const char *function)
 {
 	if (maps(t, "ld-musl"))
-		return error_set(-ENOTSUP, "it uses musl, and only programs with glibc can be joined");
-	if (!t->libraries.count)
 		return error_set(
-			-ENOTSUP, "it is linked statically: there is nothing to load a library with");
-	return error_set(-ENOTSUP, "its C library has no '%s'",
-		t->functions.dlopen ? "pthread_create" : "dlopen");
+			-ENOTSUP, "it uses musl, and only programs with glibc can be joined");
+	if (!t->libraries.count)
+		return error_set(-ENOTSUP,
+			"it is linked statically: there is nothing to load a library with");
+	return error_set(-ENOTSUP, "its C library has no '%s'", function);
 }
 
 static int note_all_code(struct subject *t)
 {
-	const struct subject_functions *f = &t->functions;
+	const char *missing;
 	int error = 0;
 
 	vec_foreach (m, &t->mappings)
 		if (!error && m->path)
 			error = note_code(t, m);
-	if (error || (f->pthread_create && f->pthread_self && f->pthread_detach && f->dlopen &&
-			     f->dlsym && f->dlerror))
-		return error;
-	return refuse_without_functions(t);
+	missing = error ? NULL : missing_function(t);
+	return missing ? refuse_without(t, missing) : error;
 }
 
 /* --- what forbids it -------------------------------------------------------------------------- */
@@ -489,8 +495,8 @@ static uint64_t cave_in(const struct subject *t, const struct mapping *m, size_t
 	return found;
 }
 
-uint64_t subject_find_cave(const struct subject *t, size_t size,
-	bool (*is_ours)(const uint8_t *bytes, size_t size))
+uint64_t subject_find_cave(
+	const struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size))
 {
 	static const char *const stays[] = {"libc.so.6", "libc-2.", "ld-linux-x86-64.so", "ld-2.",
 		"libm.so.6", "libm-2.", "libstdc++.so.6", "libpthread", "libdl", "libcuda.so"};

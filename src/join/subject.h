@@ -18,7 +18,9 @@ struct subject;
 
 /* Addresses in the program. */
 struct subject_functions {
-	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror;
+	uint64_t pthread_create, pthread_self, pthread_detach, pthread_join;
+	uint64_t pthread_attr_init, pthread_attr_setstack;
+	uint64_t dlopen, dlsym, dlerror;
 };
 
 /* 0, or -errno with error_text: why it cannot be joined, in one line that goes behind "process
@@ -43,7 +45,7 @@ bool subject_is_library(const struct subject *t, uint64_t address);
 /* Zero bytes behind the end of code, in a page that is executable and never unmapped, or those of
  * an earlier joiner that `is_ours` takes for its own: where they begin, a multiple of 16; 0: there
  * are none. */
-uint64_t subject_find_cave(const struct subject *t, size_t size,
-	bool (*is_ours)(const uint8_t *bytes, size_t size));
+uint64_t subject_find_cave(
+	const struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size));
 /* Where so many bytes are not mapped, far from what grows; 0: nowhere. */
 uint64_t subject_find_place(const struct subject *t, size_t size);

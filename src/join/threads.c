@@ -189,8 +189,8 @@ static int try_one(const struct subject *t, pid_t tid, size_t words, struct trac
 	return 0;
 }
 
-static int try_all(const struct subject *t, const struct candidates *c, size_t words,
-	struct tracee *ret)
+static int try_all(
+	const struct subject *t, const struct candidates *c, size_t words, struct tracee *ret)
 {
 	int found = 0;
 
@@ -210,8 +210,8 @@ int threads_borrow(const struct subject *t, uint32_t pid, struct tracee *ret)
 	while (!found && spent_ns < PATIENCE_NS) {
 		found = list_threads(pid, &c);
 		if (!found)
-			found = try_all(t, &c,
-				spent_ns < STRICT_NS ? STACK_WORDS : STACK_WORDS_FEW, ret);
+			found = try_all(
+				t, &c, spent_ns < STRICT_NS ? STACK_WORDS : STACK_WORDS_FEW, ret);
 		if (!found)
 			usleep(PAUSE_US);
 		spent_ns = clock_now_ns() - begin_ns;
@@ -253,7 +253,7 @@ struct user_regs_struct threads_way_back(uint32_t pid, const struct tracee *t)
 
 	if (!is_in_call(&r))
 		return r;
-	/* Calls that the kernel does not begin again once a signal was looked at: nobody sent one. */
+	/* Calls that the kernel does not begin again after a stop: nobody sent a signal. */
 	if (result == -EINTR && !has_signal(pid, t))
 		result = -ERESTARTNOHAND;
 	if (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND) {
@@ -276,8 +276,9 @@ struct seen_thread {
 static uint64_t time_run(uint32_t pid, pid_t tid)
 {
 	struct buf text = BUF_INIT;
-	uint64_t ran_ns =
-		read_of_thread(pid, tid, "schedstat", &text) ? strtoull(buf_text(&text), NULL, 10) : 0;
+	uint64_t ran_ns = read_of_thread(pid, tid, "schedstat", &text)
+				  ? strtoull(buf_text(&text), NULL, 10)
+				  : 0;
 
 	buf_release(&text);
 	return ran_ns;

@@ -41,7 +41,7 @@ struct rseq_section {
 static int request(int what, pid_t tid, uintptr_t address, uintptr_t data)
 {
 	return ptrace((enum __ptrace_request)what, tid, (void *)address, (void *)data) < 0 ? -errno
-											    : 0;
+											   : 0;
 }
 
 /* The next stop of the thread: its wait status, or -errno. */
@@ -74,8 +74,8 @@ static int stop_by_interrupt(pid_t tid)
 			return status;
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return WSTOPSIG(status) == SIGTRAP ? 0 : -EAGAIN;
-		status = request(PTRACE_CONT, tid, 0,
-			status >> 16 ? 0 : (uintptr_t)WSTOPSIG(status));
+		status = request(
+			PTRACE_CONT, tid, 0, status >> 16 ? 0 : (uintptr_t)WSTOPSIG(status));
 	}
 	return status;
 }
@@ -169,8 +169,8 @@ bool tracee_is_restartable(const struct tracee *t)
 	struct rseq_section section;
 	uint64_t at;
 
-	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, t->tid,
-		    (void *)sizeof(c), &c) < 0)
+	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, t->tid, (void *)sizeof(c),
+		    &c) < 0)
 		return true;
 	if (!c.pointer)
 		return false;

@@ -24,9 +24,9 @@ struct tracee {
 };
 
 /*
- * Stops a thread, and reads its state. -EAGAIN: it is not one to borrow (it is being stopped by a
- * signal, or does not stop in time); it goes on. -ESRCH: it is gone. -EPERM: another process traces it, or
- * we may not.
+ * Stops a thread, and reads its state. -EAGAIN: it is being stopped by a signal, and is left to that.
+ * -ESRCH: it is gone. -EPERM: another process traces it, or we may not. -ETIMEDOUT: it does not stop
+ * in time, and is let go when we end.
  */
 int tracee_stop(struct tracee *t, pid_t tid);
 /* Lets it go, as it is. No error: what is gone need not be let go. */

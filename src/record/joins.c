@@ -17,10 +17,10 @@
 #include "gpu/gpu.h"
 #include "join/join.h"
 
-#define LOOK_NS	     (100 * NS_PER_MS)
-#define RETRY_NS     (5 * NS_PER_SECOND) /* where another tool was */
-#define AT_ONCE	     4 /* processes of ours that join */
-#define FINISH_NS    (3 * NS_PER_SECOND)
+#define LOOK_NS	       (100 * NS_PER_MS)
+#define RETRY_NS       (5 * NS_PER_SECOND) /* where another tool was */
+#define AT_ONCE	       4		   /* processes of ours that join */
+#define FINISH_NS      (3 * NS_PER_SECOND)
 #define FINISH_POLL_MS 10
 
 struct pending {

@@ -7,3 +7,12 @@ tests: $(STACK_PLUGINS)
 $(STACK_PLUGINS): $(B)/tests/targets/plugin_%.so: tests/targets/plugin/plugin.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -fPIC -shared -DPLUGIN_STEP=step_in_plugin_$* -o $@ $<
+
+# A library that is put into programs, and what its programs calculate with.
+tests: $(B)/tests/targets/joined.so
+
+$(B)/tests/targets/joined.so: tests/targets/joined/library.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+$(B)/tests/targets/join_target: LDLIBS += -lm
