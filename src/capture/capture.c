@@ -577,7 +577,7 @@ int capture_start(struct capture *c)
 		error = running_each(read_process, c);
 	error = error ?: capture_publish(c);
 	if (!error && c->perf)
-		error = perf_samples_start(c->perf);
+		error = capture_start_perf(c);
 	return error || !c->programs ? error : programs_start(c->programs);
 }
 

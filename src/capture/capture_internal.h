@@ -57,9 +57,9 @@ struct capture {
 	struct perf_maps *perf_maps;
 	struct perf_samples *perf;    /* instead of programs; NULL: not wanted, or refused */
 	uint8_t *perf_stack;	      /* a stack and what was read behind its copy */
-	struct perf_times perf_times; /* how long threads ran, if they are of a command */
+	struct perf_times perf_times; /* how long threads ran */
 	uint32_t perf_first;	      /* its pid; 0: it was attached to */
-	uint32_t perf_first_thread;   /* of the profile */
+	uint32_t perf_first_thread;   /* of the profile: its, or the attached process's first */
 	uint64_t perf_lost;
 	bool perf_times_written;
 	struct perf_python *perf_python;   /* Python's frames of these */
@@ -109,6 +109,8 @@ static inline bool capture_is_reported(const struct capture *c)
 /* Opens samples by perf events. -errno with error_text: they are refused. */
 int capture_open_perf(struct capture *c, unsigned int hz);
 int capture_track_perf(struct capture *c, struct process *process, bool runs);
+/* From now on they are taken. */
+int capture_start_perf(struct capture *c);
 /* How long a thread ran; it is over. */
 int capture_add_perf_time(struct capture *c, const struct change *change);
 /* It has ended; how long it ran follows. */

@@ -48,6 +48,7 @@ int capture_add_perf_time(struct capture *c, const struct change *change)
 	int error =
 		tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns, NULL, &thread);
 
+	perf_times_forget(&c->perf_times, change->tid);
 	c->perf_times.reported_ns += change->run_ns;
 	if (error == -ENOENT)
 		return profile_count_loss(c->w, LOSS_ACCOUNTS, 1);
@@ -63,6 +64,7 @@ int capture_end_perf_thread(struct capture *c, const struct change *change)
 	int error =
 		tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns, NULL, &thread);
 
+	perf_times_forget(&c->perf_times, change->tid);
 	if (error == -ENOENT)
 		return 0;
 	return error ?: perf_times_end(&c->perf_times, thread, change->time_ns);
@@ -90,20 +92,62 @@ struct living {
 	int error;
 };
 
-/* The scheduler's account of a thread, which is all in the recording if it began in it. */
-static int add_living_thread(void *context, uint32_t tid)
+/* The scheduler's account of a thread; 0: it has ended. */
+static uint64_t account_of(uint32_t pid, uint32_t tid)
 {
-	struct living *l = context;
 	struct buf text = BUF_INIT;
 	uint64_t run_ns = 0;
-	uint32_t thread;
 	char path[64];
-	int error = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", l->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
 	if (!io_read_file(path, 256, &text))
 		run_ns = strtoull(buf_text(&text), NULL, 10);
 	buf_release(&text);
+	return run_ns;
+}
+
+static int note_begin(void *context, uint32_t tid)
+{
+	struct living *l = context;
+
+	return perf_times_begin(&l->c->perf_times, tid, account_of(l->pid, tid));
+}
+
+/* What the threads of a process that runs already have run before. */
+static void note_begins(void *context, struct process *process)
+{
+	struct living *l = context;
+	int error;
+
+	l->pid = process->pid;
+	if (l->error)
+		return;
+	error = running_each_thread(process->pid, note_begin, l);
+	if (!error && !l->c->perf_first_thread)
+		error = tasks_thread(
+			l->c->tasks, l->pid, l->pid, NULL, &l->c->perf_first_thread);
+	if (error && error != -ENOENT)
+		l->error = error;
+}
+
+int capture_start_perf(struct capture *c)
+{
+	struct living l = {.c = c};
+	int error = perf_samples_start(c->perf);
+
+	if (!error && !c->perf_first)
+		processes_each(c->processes, note_begins, &l);
+	return error ?: l.error;
+}
+
+/* It is all in the recording if the thread began in it. */
+static int add_living_thread(void *context, uint32_t tid)
+{
+	struct living *l = context;
+	uint64_t run_ns = perf_times_since_begin(&l->c->perf_times, tid, account_of(l->pid, tid));
+	uint32_t thread;
+	int error;
+
 	if (!run_ns)
 		return 0;
 	l->c->perf_times.reported_ns += run_ns;

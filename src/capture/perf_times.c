@@ -8,6 +8,7 @@ void perf_times_release(struct perf_times *t)
 	map_release(&t->indices);
 	map_release(&t->unreported);
 	map_release(&t->before);
+	map_release(&t->begins);
 	vec_release(&t->items);
 }
 
@@ -34,6 +35,25 @@ int perf_times_add_sample(struct perf_times *t, uint32_t thread)
 		return error_memory("CPU times");
 	time->samples++;
 	return 0;
+}
+
+int perf_times_begin(struct perf_times *t, uint32_t tid, uint64_t run_ns)
+{
+	return map_put(&t->begins, tid, run_ns) < 0 ? error_memory("CPU times") : 0;
+}
+
+uint64_t perf_times_since_begin(const struct perf_times *t, uint32_t tid, uint64_t run_ns)
+{
+	const uint64_t *before_ns = map_get(&t->begins, tid);
+
+	if (!before_ns)
+		return run_ns;
+	return run_ns > *before_ns ? run_ns - *before_ns : 0;
+}
+
+void perf_times_forget(struct perf_times *t, uint32_t tid)
+{
+	map_remove(&t->begins, tid, NULL);
 }
 
 /* What earlier programs of the thread have of it comes off. */

@@ -29,12 +29,19 @@ struct perf_times {
 	struct vec(struct thread_time) items;
 	struct map unreported; /* threads that have ended -> when */
 	struct map before;     /* tid -> what was counted for earlier programs and is not off yet */
+	struct map begins;     /* tid of a thread that ran already -> the scheduler's account then */
 	uint64_t reported_ns;  /* of all threads that have ended */
 };
 
 void perf_times_release(struct perf_times *t);
 /* These: 0 or -ENOMEM with error_text. */
 int perf_times_add_sample(struct perf_times *t, uint32_t thread);
+/* Thread `tid` runs already, and has run so long before the recording. */
+int perf_times_begin(struct perf_times *t, uint32_t tid, uint64_t run_ns);
+/* How much of what the scheduler's account of it says is since then; all, of another thread. */
+uint64_t perf_times_since_begin(const struct perf_times *t, uint32_t tid, uint64_t run_ns);
+/* It has ended: its number may come again. */
+void perf_times_forget(struct perf_times *t, uint32_t tid);
 /* How long thread `tid` ran on one CPU, in all. */
 int perf_times_add_run(
 	struct perf_times *t, uint32_t thread, uint32_t tid, uint64_t run_ns, uint64_t end_ns);
