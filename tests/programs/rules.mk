@@ -3,7 +3,7 @@
 # with NVIDIA's runtime.
 
 GPU_PROGRAMS := launches launch_rate fork_after_cuda crash devices situations gpu_waits named_thread \
-	kill_target
+	kill_target rounds
 PLAIN_PROGRAMS := fork_wrapper sigprog made_code
 PROGRAM_FLAGS := -Isim/include -Idemo -Itests/programs -fno-optimize-sibling-calls
 
