@@ -124,8 +124,7 @@ static void note_begins(void *context, struct process *process)
 		return;
 	error = running_each_thread(process->pid, note_begin, l);
 	if (!error && !l->c->perf_first_thread)
-		error = tasks_thread(
-			l->c->tasks, l->pid, l->pid, NULL, &l->c->perf_first_thread);
+		error = tasks_thread(l->c->tasks, l->pid, l->pid, NULL, &l->c->perf_first_thread);
 	if (error && error != -ENOENT)
 		l->error = error;
 }

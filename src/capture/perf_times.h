@@ -29,7 +29,7 @@ struct perf_times {
 	struct vec(struct thread_time) items;
 	struct map unreported; /* threads that have ended -> when */
 	struct map before;     /* tid -> what was counted for earlier programs and is not off yet */
-	struct map begins;     /* tid of a thread that ran already -> the scheduler's account then */
+	struct map begins;     /* tid of one that ran already -> the scheduler's account then */
 	uint64_t reported_ns;  /* of all threads that have ended */
 };
 

@@ -362,6 +362,8 @@ static int check(const struct record *r, char **command)
 			"a GPU takes either --stalls or --counters: record one after the other");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
+	if (r->stacks == SESSION_STACKS_BPF && !*command)
+		return options_wrong(&usage, "--stack-source=bpf needs a command to start");
 	if (r->gpu_only && r->whole_system)
 		return options_wrong(&usage, "--gpu-only needs a command to start, or -p");
 	return EXIT_OK;
@@ -531,6 +533,8 @@ static void print_summary(const struct record *r, const struct session *s, bool 
 {
 	status_summary(session_totals(s), session_elapsed_ns(s),
 		r->temporary.size || !whole ? NULL : r->profile_path);
+	if (session_left_behind(s))
+		cmd_error("left process %s", session_left_behind(s));
 	if (session_stripped(s))
 		cmd_error("'%s' has no symbols: its debug package, or DEBUGINFOD_URLS, would name "
 			  "its "

@@ -74,6 +74,7 @@ struct gpu_shared {
 struct gpu_joining {
 	const char *library; /* path of the one that is put into it */
 	const char *entry;   /* its function (join/join.h) */
+	const char *stays;   /* what stays in the program when it has left, and what that costs */
 };
 
 struct gpu_stats {

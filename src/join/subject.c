@@ -499,7 +499,7 @@ uint64_t subject_find_cave(
 	const struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size))
 {
 	static const char *const stays[] = {"libc.so.6", "libc-2.", "ld-linux-x86-64.so", "ld-2.",
-		"libm.so.6", "libm-2.", "libstdc++.so.6", "libpthread", "libdl", "libcuda.so"};
+		"libm.so.6", "libm-2.", "libstdc++.so.6", "libpthread", "libdl"};
 	uint64_t found = 0;
 
 	for (size_t n = 0; !found && n < sizeof(stays) / sizeof(stays[0]); n++)

@@ -16,6 +16,7 @@
 #include "capture/capture.h"
 #include "gpu/gpu.h"
 #include "join/join.h"
+#include "profile/writer.h"
 
 #define LOOK_NS	       (100 * NS_PER_MS)
 #define RETRY_NS       (5 * NS_PER_SECOND) /* where another tool was */
@@ -34,6 +35,8 @@ struct joins {
 	struct buf *lines;
 	struct map known; /* process images (profile ids): when they were tried last */
 	struct vec(struct pending) pending;
+	struct vec(uint32_t) joined; /* pids */
+	const char *stays;
 	uint64_t looked_ns;
 	bool finished;
 	int error;
@@ -75,6 +78,7 @@ static void begin(struct joins *j, uint32_t pid, uint32_t process)
 		j->error = error_memory(NULL);
 		return;
 	}
+	j->stays = how.stays;
 	options.entry = how.entry;
 	options.library = open(how.library, O_RDONLY | O_CLOEXEC);
 	if (options.library < 0) {
@@ -111,6 +115,10 @@ static int pass_on(struct joins *j, const struct pending *p)
 {
 	int socket, error = join_end(p->join, &socket);
 
+	if (!error && vec_push(&j->joined, p->pid)) {
+		close(socket);
+		return error_memory(NULL);
+	}
 	if (!error)
 		return gpu_adopt(j->gpu, socket, p->pid);
 	if (is_there(p->pid))
@@ -167,6 +175,26 @@ int joins_finish(struct joins *j)
 	return error;
 }
 
+int joins_describe(const struct joins *j, struct profile_writer *w, struct buf *left)
+{
+	struct buf pids = BUF_INIT;
+	size_t alive = 0;
+	int error;
+
+	vec_foreach (pid, &j->joined) {
+		buf_printf(&pids, "%s%" PRIu32, pids.size ? "\n" : "", *pid);
+		if (is_there(*pid))
+			buf_printf(left, "%s%" PRIu32, alive++ ? ", " : "", *pid);
+	}
+	if (alive)
+		buf_printf(left, ": %s", j->stays);
+	error = pids.failed || left->failed ? error_memory(NULL)
+		: pids.size		    ? profile_set_meta(w, META_JOINED, buf_text(&pids))
+					    : 0;
+	buf_release(&pids);
+	return error;
+}
+
 void joins_free(struct joins *j)
 {
 	int socket;
@@ -177,6 +205,7 @@ void joins_free(struct joins *j)
 		if (!join_end(p->join, &socket))
 			close(socket);
 	vec_release(&j->pending);
+	vec_release(&j->joined);
 	map_release(&j->known);
 	free(j);
 }

@@ -13,6 +13,7 @@
 struct capture;
 struct gpu;
 struct joins;
+struct profile_writer;
 
 /* All is borrowed. `lines` gets one for each program that could not be joined. 0 or -errno with
  * error_text. */
@@ -23,5 +24,8 @@ int joins_round(struct joins *j);
 /* Waits for what has begun, a few seconds at most, and begins nothing any more: before the
  * recording stops. */
 int joins_finish(struct joins *j);
+/* Writes which processes were joined. `left` gets those that go on, and what stays in them:
+ * "12, 14: ..."; nothing, if there are none. 0 or -errno with error_text. */
+int joins_describe(const struct joins *j, struct profile_writer *w, struct buf *left);
 /* NULL is fine. */
 void joins_free(struct joins *j);

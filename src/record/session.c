@@ -493,6 +493,7 @@ void session_close(struct session *s)
 	buf_release(&s->notes);
 	buf_release(&s->refusals);
 	buf_release(&s->stripped);
+	buf_release(&s->left_behind);
 	buf_release(&s->mark);
 	free(s);
 }
@@ -505,6 +506,11 @@ const struct profile_totals *session_totals(const struct session *s)
 uint64_t session_elapsed_ns(const struct session *s)
 {
 	return s->end_ns - s->start_ns;
+}
+
+const char *session_left_behind(const struct session *s)
+{
+	return s->left_behind.size ? buf_text(&s->left_behind) : NULL;
 }
 
 const char *session_stripped(const struct session *s)

@@ -115,7 +115,10 @@ const struct profile_totals *session_totals(const struct session *s);
 uint64_t session_elapsed_ns(const struct session *s);
 /* Things the user should know ("no CPU stacks: ..."), one line each. */
 const struct buf *session_notes(const struct session *s);
-/* After session_finish: the file without symbols in which many of the places in code are that were
+/* After session_finish: programs that ran already and go on, and what stays in them ("12, 14:
+ * ..."); NULL: there are none. */
+const char *session_left_behind(const struct session *s);
+/* So too: the file without symbols in which many of the places in code are that were
  * recorded, if there is one; else NULL. */
 const char *session_stripped(const struct session *s);
 /* So too: what made code at run time that many samples are in, without names for it. */

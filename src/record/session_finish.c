@@ -123,7 +123,8 @@ static int describe_gpu(struct session *s)
 	if (!gpu_is_open(s->gpu))
 		return 0;
 	gpu_each_refusal(s->gpu, note_refusals, &refusals);
-	error = session_describe(s, META_STACKS_TAKEN, stacks);
+	error = s->joins ? joins_describe(s->joins, s->writer, &s->left_behind) : 0;
+	error = error ?: session_describe(s, META_STACKS_TAKEN, stacks);
 	return error ?: session_describe(s, META_GPU_REPORTED, gpu_reported_ns(s->gpu));
 }
 

@@ -19,6 +19,7 @@ struct session {
 	struct gpu *gpu;
 	struct drivers *drivers; /* NULL: not wanted */
 	struct joins *joins;	 /* NULL: no program that runs already is joined */
+	struct buf left_behind;	 /* see session_left_behind */
 	struct target_user *user;
 	struct target target;
 	struct buf library;

@@ -214,6 +214,23 @@ static void put_own_time(const struct report *r, struct buf *out)
 	buf_release_for(&line, out);
 }
 
+/* What began before the recording. */
+static void put_joined(const struct report *r, struct buf *out)
+{
+	struct buf line = BUF_INIT;
+
+	for (const char *pids = report_meta(r, META_JOINED); pids && *pids;) {
+		int size = (int)strcspn(pids, "\n");
+
+		buf_printf(&line, "%s%.*s", line.size ? ", " : "process ", size, pids);
+		pids += size + (pids[size] == '\n');
+	}
+	if (line.size)
+		buf_puts(&line, ", which ran already: where graphs were made before is not known");
+	field(out, "joined", line.size ? buf_text(&line) : NULL);
+	buf_release_for(&line, out);
+}
+
 void report_notes_text(const struct report *r, struct buf *out)
 {
 	static const struct {
@@ -247,6 +264,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them",
 			taken);
 	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
+	put_joined(r, &lines);
 	put_own_time(r, &lines);
 	if (error)
 		buf_printf(&clocks, "GPU times may be off by %s ns", error);

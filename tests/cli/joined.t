@@ -110,6 +110,9 @@ def check_twice():
             done = record_joined(program.pid)
             whole(f"rounds{form}")
             tap.result(done.returncode == 0 and "GPU time" in done.stderr, "the summary has its GPU time", done.stderr)
+            tap.result(f"left process {program.pid}: CUPTI stays loaded" in done.stderr, "and says what stays", done.stderr)
+            tap.result(f"process {program.pid}, which ran already" in tap.run(tap.PROGRAM, "report", "p.xpu") and
+                       report()["meta"]["joined"] == str(program.pid), "reports say that it was joined", report()["meta"])
             after_one = state_of(program.pid)
             tap.result(after_one[2] == ["/memfd:xpuprof-stay"] and not has_library(program.pid),
                        "only a page stays, and no thread", after_one)
@@ -124,10 +127,12 @@ def check_twice():
 
 def check_sources():
     with running(ROUNDS, "--pause", "300") as program:
-        for source in ("bpf", "none"):
-            done = record_joined(program.pid, f"--stack-source={source}", seconds=0.3)
-            tap.result(done.returncode == 0 and report()["gpu_ns"] > 0,
-                       f"--stack-source={source}: GPU work is recorded", done.stderr, lost())
+        done = record_joined(program.pid, "--stack-source=none", seconds=0.3)
+        tap.result(done.returncode == 0 and report()["gpu_ns"] > 0 and not report()["stacks"]["launches"],
+                   "--stack-source=none: GPU work is recorded without stacks", done.stderr, report()["stacks"])
+        done = record(program.pid, "--stack-source=bpf", path="refused.xpu")
+        tap.result(done.returncode == 2 and not os.path.exists("refused.xpu"),
+                   "there are no probes in a library that was put into a program", done.stderr)
         before = state_of(program.pid)
         done = record(program.pid, "--cpu-only", path="cpu.xpu")
         tap.result(not done.returncode and state_of(program.pid) == before and not report("cpu.xpu")["gpu_ns"],

@@ -74,11 +74,11 @@ int descriptors_open(struct injected *s, const char *program)
 	return 0;
 }
 
-int descriptors_expect(int socket)
+int descriptors_expect(const struct injected *s, int socket)
 {
 	const int on = 1;
 
-	if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+	if (s->receiver && setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return error_errno(-errno, "cannot see who sends messages");
 	return 0;
 }

@@ -16,7 +16,7 @@ struct instance;
  * connect. 0 or -errno. */
 int descriptors_open(struct injected *s, const char *program);
 /* Before anything is received from a socket, or is accepted from one that listens: 0 or -errno. */
-int descriptors_expect(int socket);
+int descriptors_expect(const struct injected *s, int socket);
 /* As message_receive (instance.h). */
 ssize_t descriptors_receive(struct instance *i, void *message, size_t size, int *ret_fd);
 /* Closes a connection, at once or when the recorder exits. */

@@ -105,7 +105,7 @@ static int listen_at(struct injected *s)
 	if (s->listener < 0)
 		return error_errno(-errno, "cannot create a socket");
 	/* Those who connect have it, too. */
-	error = descriptors_expect(s->listener);
+	error = descriptors_expect(s, s->listener);
 	error = error ?: bind_socket(s);
 	if (!error && listen(s->listener, 512))
 		error = -errno;
@@ -280,7 +280,7 @@ int injected_adopt(struct injected *s, int fd, uint32_t pid)
 	uint32_t uid;
 	int error;
 
-	if (s->stopped || descriptors_expect(fd) || !peer_was_joined(s, fd, pid, &uid)) {
+	if (s->stopped || descriptors_expect(s, fd) || !peer_was_joined(s, fd, pid, &uid)) {
 		descriptors_close(s, fd);
 		return 0;
 	}

@@ -118,7 +118,8 @@ static int nvidia_environment(
 
 static void nvidia_joining(struct gpu_backend *b, struct gpu_joining *ret)
 {
-	*ret = (struct gpu_joining){.library = b->library, .entry = "xpuprof_join"};
+	*ret = (struct gpu_joining){
+		.library = b->library, .entry = "xpuprof_join", .stays = TRACER_STAYS};
 }
 
 static int nvidia_adopt(struct gpu_backend *b, int fd, uint32_t pid)
