@@ -69,6 +69,9 @@ def check(profile, rounds, least, margin_ns):
         wrong.append(f"{lost} calls have work and are not there")
     if not calls:
         return [*wrong, "there are no calls"], 0
+    # The program counts its threads as its own namespace does.
+    inside, outside = sorted({r[0] for r in rounds}), sorted({c[0] for c in calls.values()})
+    number = dict(zip(inside, outside)) if not set(inside) & set(outside) else {tid: tid for tid in inside}
     begin, end = min(c[1] for c in calls.values()) + margin_ns, max(c[1] for c in calls.values()) - margin_ns
     by_thread = collections.defaultdict(list)
     for tid, time, work in calls.values():
@@ -78,7 +81,7 @@ def check(profile, rounds, least, margin_ns):
         if start < begin or stop > end:
             continue
         compared += 1
-        have = collections.Counter(name for time, work in by_thread[tid] if start <= time <= stop for name in work)
+        have = collections.Counter(name for time, work in by_thread[number.get(tid)] if start <= time <= stop for name in work)
         want = collections.Counter()
         for (_, name), count in WANTED.items():
             want[name] += count

@@ -32,7 +32,7 @@ by_cc() { # NAME static|shared
 }
 
 jobs=
-for name in launches fork_after_cuda crash devices situations gpu_waits; do
+for name in launches fork_after_cuda crash devices situations gpu_waits rounds; do
 	for kind in static shared; do
 		if [ "$nvcc" ]; then by_nvcc $name $kind & else by_cc $name $kind & fi
 		jobs="$jobs $!"

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {{"threads", required_argument, NULL, 't'},
 		{"pause", required_argument, NULL, 'p'}, {"seconds", required_argument, NULL, 's'},
 		{0}};
-	struct sigaction ends = {.sa_handler = end, .sa_flags = SA_RESTART};
+	struct sigaction ends = {0};
 	pthread_t threads[MAX_THREADS];
 	int option, count = 1;
 
@@ -130,6 +130,8 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
+	ends.sa_handler = end;
+	ends.sa_flags = SA_RESTART;
 	sigaction(SIGTERM, &ends, NULL);
 	if (count < 1 || count > MAX_THREADS || !gpu_open("rounds"))
 		return 1;
