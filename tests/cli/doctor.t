@@ -92,7 +92,12 @@ is "$(check_of lockdown text)" none "lockdown that is off is none"
 is "$(check_of kernel_symbols state)" ok "kernel addresses that are shown give names"
 is "$(check_of driver text)" "version 580.159.03, 2 GPUs" "the driver's version and its GPUs are found"
 is "$(check_of instruction_sampling state)" ok "instruction sampling for everybody is fine"
+is "$(check_of joining state)" ok "without Yama programs that run can be joined"
 
+mkdir machine/proc/sys/kernel/yama
+echo 3 >machine/proc/sys/kernel/yama/ptrace_scope
+on_machine
+is "$(check_of joining state)" limited "where nobody may trace they cannot"
 echo 5.4.0 >machine/proc/sys/kernel/osrelease
 rm machine/sys/kernel/btf/vmlinux
 echo 'none integrity [confidentiality]' >machine/sys/kernel/security/lockdown
@@ -199,6 +204,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		has "$(check_of rights text)" "no CPU samples, but GPU work with its launch stacks" "and what that changes"
 	fi
 	has "$(check_of rights step)" "sudo" "and the step"
+	machine
+	mkdir machine/proc/sys/kernel/yama
+	echo 1 >machine/proc/sys/kernel/yama/ptrace_scope
+	chmod -R a+rX .
+	run setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$work/xpuprof" doctor --json \
+		--sysroot "$work/machine"
+	is "$(check_of joining step)" "run it with sudo, or 'sysctl kernel.yama.ptrace_scope=0'" \
+		"what keeps an ordinary user from joining programs is named"
 	is "$(check_of probe text)" "not measured: no rights" "no probe is tried"
 else
 	skip "the answers without rights" "needs root and setpriv"

@@ -32,6 +32,7 @@ static const struct doctor_check machine_checks[] = {
 	{"debug_files", "debug files", 0, check_debug_files},
 	{"metrics", "metrics", 0, check_metrics},
 	{"library", "library", SIDE_GPU, check_library},
+	{"joining", "joining", 0, check_joining},
 	{NULL},
 };
 

@@ -78,4 +78,5 @@ void check_kernel_symbols(struct doctor *d, struct finding *f);
 void check_names(struct doctor *d, struct finding *f);
 void check_debug_files(struct doctor *d, struct finding *f);
 void check_metrics(struct doctor *d, struct finding *f);
+void check_joining(struct doctor *d, struct finding *f);
 void check_library(struct doctor *d, struct finding *f);

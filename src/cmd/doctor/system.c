@@ -422,6 +422,29 @@ void check_metrics(struct doctor *d, struct finding *f)
 	finding_step(f, "install it (Debian: libmicrohttpd-dev) and build again");
 }
 
+/* The kernel's rules for ptrace(2), with those of the Yama module. */
+void check_joining(struct doctor *d, struct finding *f)
+{
+	enum { SCOPE_OWN = 0, SCOPE_NOBODY = 3 };
+	bool may_all = has_capability(d, CAP_SYS_PTRACE);
+	long scope = SCOPE_OWN;
+
+	(void)doctor_read_number(d, "/proc/sys/kernel/yama/ptrace_scope", &scope);
+	if (scope >= SCOPE_NOBODY) {
+		finding_is(f, FINDING_LIMITED,
+			"no GPU work of running programs: kernel.yama.ptrace_scope is %ld", scope);
+		finding_step(f, "change what sets it at boot, and boot again");
+	} else if (may_all) {
+		finding_is(f, FINDING_OK, "GPU work of running programs, of all users (record -p)");
+	} else if (scope == SCOPE_OWN) {
+		finding_is(f, FINDING_OK, "GPU work of running programs of one's own (record -p)");
+	} else {
+		finding_is(f, FINDING_LIMITED,
+			"no GPU work of running programs: kernel.yama.ptrace_scope is %ld", scope);
+		finding_step(f, "run it with sudo, or 'sysctl kernel.yama.ptrace_scope=0'");
+	}
+}
+
 void check_library(struct doctor *d, struct finding *f)
 {
 	struct buf path = BUF_INIT;
