@@ -55,7 +55,8 @@ def read_paths(profile):
     for line in xpuprof("export", "--to", "extended-folded", "--view", "gpu", "-o", "-", profile).splitlines():
         frames = line.split(" ", 5)[-1].split(";")
         at = next(i for i, frame in enumerate(frames) if frame.startswith("[GPU"))
-        stage = [frame for frame in frames[:at] if frame in ("launch_direct", "move_bytes", "replay_graph")]
+        stage = [frame.split("(")[0] for frame in frames[:at]  # in C++ with its arguments
+                 if frame.split("(")[0] in ("launch_direct", "move_bytes", "replay_graph")]
         name = {"[GPU_MemCopy]": "copy", "[GPU_MemSet]": "set"}.get(frames[at].split("]")[0] + "]",
                                                                     frames[at].split("]")[1])
         paths[(stage[-1] if stage else "(none)", name)] += 1

@@ -64,6 +64,11 @@ def has_library(pid):
     return False
 
 
+def is_left(pid):
+    """Nothing of the library, and none comes: who puts it in outlives the recorder."""
+    return not any(has_library(pid) or set(state_of(pid)[2]) - {"/memfd:xpuprof-stay"} or time.sleep(0.05) for _ in range(20))
+
+
 def record_joined(pid, *options, seconds=1, path="p.xpu", before=()):
     """So long from when the library is there."""
     recorder = subprocess.Popen([*before, tap.PROGRAM, "record", "-o", path, *options, "-p", str(pid)], text=True,
@@ -191,7 +196,7 @@ def check_kills():
             if program.poll() is not None:
                 break
         tap.result(program.poll() is None, f"a recorder that is killed {KILLS} times harms nothing", text_of("log")[-300:])
-        clean = wait_for(lambda: not has_library(program.pid) and set(state_of(program.pid)[2]) <= {"/memfd:xpuprof-stay"})
+        clean = wait_for(lambda: is_left(program.pid))
         tap.result(clean, "nothing of the library stays, by and by", state_of(program.pid))
         record_joined(program.pid)
         whole("the next recording")
