@@ -15,7 +15,7 @@ extern const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS];
 
 /* As measured on an H200 with CUPTI 13.0 (docs/running-programs.md). */
 #define TRACER_STAYS                                                                               \
-	"CUPTI stays loaded (some 14 MiB of GPU memory, up to 2.3 % of replays of small graphs)"
+	"CUPTI stays loaded (some 14 MiB of GPU memory, and some of the time of small graphs)"
 
 /* What its records mean: members of an injected_api. */
 #define TRACER_API                                                                                 \
