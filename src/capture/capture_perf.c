@@ -245,7 +245,7 @@ static int add_python(struct capture *c, const struct perf_sample *s, struct raw
 		!raw->start)
 		return 0;
 	raw->loops = process->python.python.evaluation;
-	error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+	error = raw_walk(c->spaces, c->tables, process->space, s->pid, raw, walk);
 	if (error)
 		return error;
 	if (walk->end != WALK_PENDING && walk->end != WALK_NO_MAPPING)

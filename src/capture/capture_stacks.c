@@ -65,12 +65,12 @@ static int walk_again(struct capture *c, struct process *process, const struct r
 	struct raw_walk *walk, bool *ret_blocked)
 {
 	bool read = false;
-	int error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+	int error = raw_walk(c->spaces, c->tables, process->space, process->pid, raw, walk);
 
 	if (!error && walk->end == WALK_NO_MAPPING)
 		error = processes_refresh(c->processes, process, clock_now_ns(), &read);
 	if (!error && read)
-		error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+		error = raw_walk(c->spaces, c->tables, process->space, process->pid, raw, walk);
 	*ret_blocked = false;
 	if (!error && walk->end == WALK_PENDING)
 		error = table_is_coming(c, walk->blocked_module, ret_blocked);
@@ -482,6 +482,15 @@ static int name_late(const struct late *late, struct pending_sample *s, bool *re
 	return error;
 }
 
+/* The process it is of; 0: that is gone, or runs another program by now. */
+static uint32_t pid_of_program(const struct capture *c, const struct pending_sample *s)
+{
+	const struct process *process = processes_find(c->processes, s->pid);
+
+	return process && process->space->image_generation == s->space->image_generation ? s->pid
+											 : 0;
+}
+
 /* Walks it once more, to *ret. *ret_coming: a table that it needs is being made. */
 static int walk_late(const struct late *late, struct pending_sample *s, struct raw_walk *walk,
 	struct raw_stack *ret, bool *ret_coming)
@@ -498,7 +507,7 @@ static int walk_late(const struct late *late, struct pending_sample *s, struct r
 		error = table_is_coming(c, s->module, ret_coming);
 	if (error || *ret_coming)
 		return error;
-	error = raw_walk(c->spaces, c->tables, s->space, &s->stack, walk);
+	error = raw_walk(c->spaces, c->tables, s->space, pid_of_program(c, s), &s->stack, walk);
 	if (!error && walk->end == WALK_PENDING && may_wait) {
 		s->module = walk->blocked_module;
 		error = table_is_coming(c, s->module, ret_coming);

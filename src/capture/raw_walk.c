@@ -2,6 +2,7 @@
 #include "capture/raw_walk.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 #include "bpf/events.h"
 
@@ -38,8 +39,16 @@ static uint32_t module_of_last(const struct raw_walk *w, const struct address_sp
 	return m ? m->module : 0;
 }
 
+static bool read_code(uint32_t pid, uint64_t address, uint64_t *ret)
+{
+	struct iovec here = {ret, sizeof(*ret)}, there = {(void *)(uintptr_t)address, sizeof(*ret)};
+
+	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == sizeof(*ret);
+}
+
 int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
-	const struct address_space *space, const struct raw_stack *raw, struct raw_walk *ret)
+	const struct address_space *space, uint32_t pid, const struct raw_stack *raw,
+	struct raw_walk *ret)
 {
 	struct unwind_start start = {.pc = raw->start->pc,
 		.sp = raw->start->sp,
@@ -55,7 +64,9 @@ int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
 		.word_count = unwind_tables_word_count(tables),
 		.entries = raw->entries,
 		.entry_count = raw->entry_count,
-		.found_loops = &ret->loops};
+		.found_loops = &ret->loops,
+		.read_code = pid ? read_code : NULL,
+		.pid = pid};
 	int error = spaces_mappings(spaces, space, &start.mappings, &start.mapping_count);
 
 	if (error)

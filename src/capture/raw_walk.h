@@ -23,9 +23,11 @@ struct raw_walk {
 void raw_walk_cut(const struct address_space *space, struct raw_stack *raw);
 /* Whether a walk anew may come further. */
 bool raw_walk_is_worth_it(const struct raw_stack *raw);
-/* 0 or -ENOMEM with error_text. */
+/* 0 or -ENOMEM with error_text. `pid`: whose code is looked at where callers are guessed; 0: the
+ * program is another by now. */
 int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
-	const struct address_space *space, const struct raw_stack *raw, struct raw_walk *ret);
+	const struct address_space *space, uint32_t pid, const struct raw_stack *raw,
+	struct raw_walk *ret);
 /* Makes the frames of `w` the stack's native side, if they are no fewer than it has; it then points
  * into `w`. */
 void raw_walk_apply(const struct raw_walk *w, struct raw_stack *raw);

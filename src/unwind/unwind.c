@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Only the copied part of the stack can be read; a walk that leaves it ends there. */
+/*
+ * Only the copied part of the stack can be read; a walk that leaves it ends there. Nor are callers
+ * guessed then: they are on the part that was not copied.
+ */
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -8,12 +11,17 @@
 
 #define WALK_INLINE static inline
 #define WALK_HOME_REGISTERS
+#define WALK_HOME_CODE
 #include "walk/cut.h"
 #include "walk/walk.h"
+
+#define CODE_READ_WORDS 3 /* a look at code is a system call, and costs as many words more */
 
 struct home {
 	struct walk walk;
 	const struct unwind_start *start;
+	uint64_t unread; /* the latest address that was not copied */
+	bool guessing;
 };
 
 static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
@@ -50,8 +58,10 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	const struct unwind_start *start = ((struct home *)w)->start;
 
-	if (!is_there(start, address) || !is_there(start, address + sizeof(*ret) - 1))
+	if (!is_there(start, address) || !is_there(start, address + sizeof(*ret) - 1)) {
+		((struct home *)w)->unread = address;
 		return false;
+	}
 	memcpy(ret, start->stack + (address - start->sp), sizeof(*ret));
 	return true;
 }
@@ -64,6 +74,56 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
 		return false;
 	*ret = start->registers[number];
 	return true;
+}
+
+/* Whether code is mapped there. */
+static bool is_code(const struct unwind_start *start, uint64_t address)
+{
+	uint32_t low = 0, high = start->mapping_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (address >= start->mappings[middle].end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < start->mapping_count && address >= start->mappings[low].start;
+}
+
+static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret)
+{
+	struct home *home = (struct home *)w;
+
+	if (home->guessing && !is_code(home->start, address))
+		return false;
+	w->guess_left -= w->guess_left < CODE_READ_WORDS ? w->guess_left : CODE_READ_WORDS;
+	return home->start->read_code(home->start->pid, address, ret);
+}
+
+/* Whether the walk ended where the copy does, or may. */
+static bool left_the_copy(const struct home *home)
+{
+	return home->walk.end == WALK_FAULT &&
+	       home->unread - home->start->sp < home->start->stack_size + WALK_GUESS_FRAME_MAX;
+}
+
+/* Looks for the caller of the latest of *depth frames, which nothing else shows. */
+static bool guess(struct home *home, uint32_t *depth)
+{
+	struct walk *w = &home->walk;
+	bool drop, found = false;
+
+	if (!walk_may_guess(w) || left_the_copy(home) || !walk_begin_guess(w, &drop))
+		return false;
+	if (drop && *depth)
+		(*depth)--;
+	home->guessing = true;
+	while (!found && w->guess_left)
+		found = walk_guess(w);
+	home->guessing = false;
+	return found;
 }
 
 static void add_loop(struct unwind_loops *loops, const struct walk *w)
@@ -80,6 +140,7 @@ uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum wa
 			.fp = start->fp,
 			.lr = start->lr,
 			.exact = start->exact,
+			.guess_left = start->read_code ? WALK_GUESS_WORDS : 0,
 			.mapping_count = start->mapping_count},
 		.start = start,
 	};
@@ -98,6 +159,7 @@ uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum wa
 		if (more && frames[depth] & WALK_FRAME_PYTHON)
 			add_loop(start->found_loops, w);
 		depth++;
+		more = more || guess(&home, &depth);
 	}
 	*ret_end = w->end;
 	return depth;

@@ -43,6 +43,9 @@ struct unwind_start {
 	uint32_t entry_count;
 	struct walk_range loops[WALK_LOOP_RANGES];
 	struct unwind_loops *found_loops; /* NULL: they are not wanted */
+	/* 8 bytes of the program's code, false: cannot be read; NULL: callers are not guessed */
+	bool (*read_code)(uint32_t pid, uint64_t address, uint64_t *ret);
+	uint32_t pid;
 };
 
 /* Fills frames[WALK_FRAMES_MAX], leaf first: how many, and how it ended. */

@@ -319,6 +319,100 @@ static void frames_that_run_python_are_marked_by_their_entries(void)
 	CHECK(frames[2] == 0x2000);
 }
 
+/* A call of 5 bytes ends at 0x2005. */
+static bool read_code(uint32_t pid, uint64_t address, uint64_t *ret)
+{
+	*ret = address + 8 == 0x2005 ? 0x00000000e8909090 : 0;
+	return pid == 7;
+}
+
+/*
+ * What the frame pointer points to is no frame. 0x1234 is in code, and no return address:
+ *
+ *	0x1f00  0, 0x1234, 0x9000, 0x2005
+ */
+static void callers_are_guessed_by_code_that_is_read(void)
+{
+	static const uint64_t stack[] = {0, 0x1234, 0x9000, 0x2005, 0, 0};
+	struct walk_mapping code = {.start = 0x1000, .end = 0x3000};
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start = {
+		.pc = 0x1100,
+		.sp = 0x1f00,
+		.exact = true,
+		.stack = (const uint8_t *)stack,
+		.stack_size = sizeof(stack),
+		.mappings = &code,
+		.mapping_count = 1,
+		.read_code = read_code,
+		.pid = 7,
+	};
+	enum walk_end end;
+
+	CHECK(unwind_walk(&start, frames, &end) == 2);
+	CHECK(frames[0] == (WALK_FRAME_EXACT | 0x1100));
+	CHECK(frames[1] == (WALK_FRAME_GUESSED | 0x2005));
+	CHECK(end != WALK_COMPLETE);
+	start.pid = 8; /* nothing of it can be read */
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_ASTRAY);
+	start.read_code = NULL;
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_ASTRAY);
+}
+
+/* The frame pointer of the first leads behind the copy, so there its caller is. */
+static void nothing_is_guessed_where_the_copy_of_the_stack_ends(void)
+{
+	static const uint64_t stack[] = {0, 0x2005, 0, 0};
+	struct walk_mapping code = {.start = 0x1000, .end = 0x3000};
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start = {
+		.pc = 0x1100,
+		.sp = 0x1f00,
+		.fp = 0x1f00 + sizeof(stack) + 16,
+		.exact = true,
+		.stack = (const uint8_t *)stack,
+		.stack_size = sizeof(stack),
+		.mappings = &code,
+		.mapping_count = 1,
+		.read_code = read_code,
+		.pid = 7,
+	};
+	enum walk_end end;
+
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_FAULT);
+	start.fp = 0x7f0000000000; /* this is no frame pointer at all */
+	CHECK(unwind_walk(&start, frames, &end) == 2 && frames[1] == (WALK_FRAME_GUESSED | 0x2005));
+}
+
+/* 0x5005 may be in code that is not known yet, and is looked up. */
+static bool calls_everywhere(uint32_t pid, uint64_t address, uint64_t *ret)
+{
+	*ret = 0xe8000000;
+	return true;
+}
+
+static void code_that_is_not_known_yet_is_asked_for_and_not_guessed(void)
+{
+	static const uint64_t stack[] = {0, 0x5005, 0x2005, 0};
+	struct walk_mapping code = {.start = 0x1000, .end = 0x3000};
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start = {
+		.pc = 0x1100,
+		.sp = 0x1f00,
+		.fp = 0x1f00,
+		.exact = true,
+		.stack = (const uint8_t *)stack,
+		.stack_size = sizeof(stack),
+		.mappings = &code,
+		.mapping_count = 1,
+		.read_code = calls_everywhere,
+	};
+	enum walk_end end;
+
+	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_NO_MAPPING);
+	CHECK(frames[1] == 0x5005);
+}
+
 int main(void)
 {
 	if (!own_image_load(&image, calloc(OWN_WORDS_MAX, 4))) {
@@ -336,6 +430,9 @@ int main(void)
 	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
 	RUN(pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read);
 	RUN(frames_that_run_python_are_marked_by_their_entries);
+	RUN(callers_are_guessed_by_code_that_is_read);
+	RUN(nothing_is_guessed_where_the_copy_of_the_stack_ends);
+	RUN(code_that_is_not_known_yet_is_asked_for_and_not_guessed);
 	free(image.words);
 	return tap_end();
 }
