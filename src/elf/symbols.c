@@ -24,6 +24,7 @@
 #include "base/search.h"
 #include "elf/debug_file.h"
 #include "elf/elf_internal.h"
+#include "elf/go_functions.h"
 #include "elf/limits.h"
 #include "elf/mini_debug.h"
 #include "elf/plt.h"
@@ -122,6 +123,34 @@ static int index_table(struct elf_file *f, struct elf_file *source, uint32_t typ
 	return error;
 }
 
+/* What the runtime of a Go program knows of it. */
+static int index_go_functions(struct elf_file *f)
+{
+	const struct elf_section *section =
+		elf_find_named_section(f, ".gopclntab")
+			?: elf_find_named_section(f, ".data.rel.ro.gopclntab");
+	struct go_function function;
+	struct go_functions g;
+	int error = section ? go_functions_open(f, &g) : -ENOENT;
+	struct elf_strings strings;
+
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	strings = (struct elf_strings){f, section->offset + g.names_at, section->size - g.names_at};
+	error = vec_push(&f->strings, strings);
+	for (uint32_t i = 0; !error && i < g.count; i++)
+		if (go_functions_at(&g, i, &function) && elf_find_code(f, function.start))
+			error = vec_push(
+				&f->symbols, (struct elf_symbol){
+						     .vaddr = function.start,
+						     .size = function.size,
+						     .name = function.name_at,
+						     .strings = (uint8_t)(f->strings.count - 1),
+					     });
+	go_functions_release(&g);
+	return error;
+}
+
 static int by_address(const void *left, const void *right)
 {
 	const struct elf_symbol *a = left, *b = right;
@@ -167,6 +196,8 @@ static void build_index(struct elf_file *f)
 		error = index_table(f, f->debug, SHT_SYMTAB);
 	else if (!mini_debug_open(&f->mini, f))
 		error = index_table(f, f->mini, SHT_SYMTAB);
+	else
+		error = index_go_functions(f);
 	if (error == -EFBIG)
 		symtab = NULL;
 	if (error != -ENOMEM && needs_dynsym(symtab, elf_find_section(f, SHT_DYNSYM)))

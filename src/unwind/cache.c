@@ -35,7 +35,7 @@
 #include "unwind/cfi.h"
 
 #define CACHE_MAGIC	0x43545758u /* "XWTC" */
-#define CACHE_VERSION	6	    /* of what is written, and of how tables are made */
+#define CACHE_VERSION	7	    /* of what is written, and of how tables are made */
 #define SUFFIX		".xwt"
 #define TEMPORARY	".new-"
 #define TEMPORARY_AGE_S 600 /* one that is older was left by a recorder that was killed */

@@ -19,6 +19,7 @@
 #include "elf/debug_file.h"
 #include "elf/limits.h"
 #include "unwind/cfi_rules.h"
+#include "unwind/go.h"
 #include "unwind/uncovered.h"
 
 /* Encodings of addresses (LSB Core, "DWARF Exception Header Encoding"). */
@@ -402,8 +403,9 @@ static int add_section(struct builder *b, struct elf_file *from, const char *nam
 static int add_sections(struct builder *b, const struct cfi_machine *machine)
 {
 	struct elf_file *debug;
-	int error = add_section(b, b->f, ".eh_frame", machine);
+	int error = go_add(b->f, &b->rows);
 
+	error = error ?: add_section(b, b->f, ".eh_frame", machine);
 	error = error ?: add_section(b, b->f, ".debug_frame", machine);
 	if (!error && !debug_file_open(&debug, b->f)) {
 		if (add_section(b, debug, ".debug_frame", machine))

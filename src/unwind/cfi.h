@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the unwind table (walk/table.h) of an ELF file from its .eh_frame and .debug_frame (the
- * latter also from its separate debug file; where both describe a function, .eh_frame holds), and
- * for some code that neither describes (uncovered.h). The sections are untrusted: damaged entries
- * are left out, rules that cannot be expressed become WALK_CFA_UNSUPPORTED, and both are counted.
+ * latter also from its separate debug file; where both describe a function, .eh_frame holds), of
+ * Go's functions from Go's own table (go.h), and for some code that none describes (uncovered.h).
+ * The sections are untrusted: damaged entries are left out, rules that cannot be expressed become
+ * WALK_CFA_UNSUPPORTED, and both are counted.
  *
  * Any thread, one at a time for each elf_file.
  */

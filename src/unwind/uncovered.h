@@ -7,8 +7,7 @@
  *	start and end of files  what calls constructors and destructors, .init and .fini: in nearly every file, of gcc and
  *	                        the C library
  *	frame pointers          wide stretches in which functions begin by `push %rbp; mov %rsp,%rbp`
- *	                        as often as only code with frame pointers does (Chromium, Node, the
- *	                        Go parts of programs)
+ *	                        as often as only code with frame pointers does (Chromium, Node)
  *
  * For the last kind, every function is assumed to keep a frame pointer. One that does not (a leaf
  * without a frame) looks as if it were its caller, and that one's caller is missing, as with any

@@ -3,9 +3,9 @@
  * Unwind tables: what walkers need to know about code that keeps no frame pointer.
  *
  * A table says for every address of one ELF file how to get from a function's frame to its
- * caller's. It is made from .eh_frame or .debug_frame (src/unwind/), is the same for every process,
- * and is an array of 32-bit words in the machine's byte order, so that a BPF program, the recorder
- * and the injected library read it alike:
+ * caller's. It is made from .eh_frame, .debug_frame or .gopclntab (src/unwind/), is the same for
+ * every process, and is an array of 32-bit words in the machine's byte order, so that a BPF
+ * program, the recorder and the injected library read it alike:
  *
  *	word 0     struct walk_table_header
  *	pages_at   page_count + 1 words: the first row of each page of 4 KiB, from first_page on
