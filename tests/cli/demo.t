@@ -32,7 +32,7 @@ kernels = [e for e in json.load(open("q.json"))["traceEvents"] if e.get("cat") =
 late = [e for e in kernels if not 0 < e["args"]["queued"] <= e["args"]["submitted"] <= e["ts"]]
 print(len(kernels) > 0, len(late))')" "True 0" "--queue-times tells when kernels were queued and submitted, before they began"
 reported=$(xpuprof report --json d.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["gpu_ns"])')
-is "$(xpuprof export --to folded --unit ns --view gpu d.xpu | awk '{ n += $NF } END { printf "%d", n }')" "$reported" \
+is "$(xpuprof export --to folded --unit ns --view gpu d.xpu | awk '{ n += $NF } END { printf "%.0f", n }')" "$reported" \
 	"GPU time is the same to the nanosecond in the report and in the stacks"
 XPUPROF_SIM_STALLS=$here/../data/pcsampling xpuprof record -q --stalls -o s.xpu -- "$build/demo/train" --steps 4 >/dev/null
 run xpuprof annotate --source-map=/tmp/pcsampling-sources="$here/../data/pcsampling" matmul_tiled s.xpu
