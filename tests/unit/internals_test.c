@@ -184,7 +184,8 @@ static void what_calls_is_distinguished_from_what_works(void)
 		"_PyFunction_Vectorcall", "PyObject_Call", "PyObject_CallFunctionObjArgs",
 		"_PyObject_MakeTpCall", "method_vectorcall_FASTCALL_KEYWORDS",
 		"cfunction_vectorcall_O", "slot_tp_init", "slot_nb_add.lto_priv.0", "object_vacall",
-		"gen_iternext", "type_call", "wrap_init", "_TAIL_CALL_BINARY_OP"};
+		"gen_iternext", "type_call", "wrap_init", "_TAIL_CALL_BINARY_OP",
+		"_PyObject_MaybeCallSpecialNoArgs"};
 	static const char *const work[] = {"_Py_BuildString_StackRefSteal", "PyObject_Calloc",
 		"_PyObject_Calloc", "sre_ucs1_match", "list_sort", "list_sort_impl.isra.0",
 		"scan_once_unicode", "PyDict_SetItem", "_PyObject_Malloc", "long_mul",

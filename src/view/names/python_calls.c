@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The names are those of CPython, checked against the symbols of 3.8 to 3.13, and against what perf
+ * The names are those of CPython, checked against the symbols of 3.8 to 3.14, and against what perf
  * names in a 3.15 before its release: Python/ceval.c, Objects/call.c, methodobject.c,
  * descrobject.c, classobject.c, genobject.c, typeobject.c (slots), Python/import.c and
  * pythonrun.c. They stand between any two functions of a Python program, in
@@ -29,7 +29,7 @@ static const char *const names[] = {
 	"_PyObject_Vectorcall*", "PyEval_Call*", "PyVectorcall_Call", "_PyVectorcall_Call", "object_vacall",
 	"callmethod", "call_function", "do_call", "do_call_core", "fast_function", "ext_do_call", "vectorcall_maybe*",
 	"vectorcall_method*", "vectorcall_unbound*", "call_method", "call_maybe", "call_unbound*", "type_call",
-	"maybe_call_special_*", "_Py_VectorCall*",
+	"maybe_call_special_*", "_PyObject_MaybeCallSpecial*", "_Py_VectorCall*",
 	/* of functions and methods that are written in Python, and of generators */
 	"function_call", "function_code_fastcall", "_PyFunction_Vectorcall*", "_PyFunction_FastCall*",
 	"method_vectorcall", "method_call", "instancemethod_call", "gen_iternext", "gen_send*", "_PyGen_Send", "PyGen_am_send", "PyIter_Next*", "PyIter_Send",
