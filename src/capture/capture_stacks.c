@@ -60,17 +60,26 @@ static int table_is_coming(struct capture *c, uint32_t module, bool *ret)
 	return error;
 }
 
+/* Whose code is looked at where callers are guessed. With programs in the kernel these do that; who
+ * is root reads nothing of a process that could hold it up. */
+static uint32_t pid_to_guess(const struct capture *c, uint32_t pid)
+{
+	return c->programs ? 0 : pid;
+}
+
 /* *ret_blocked: a table that it needs is being made. */
 static int walk_again(struct capture *c, struct process *process, const struct raw_stack *raw,
 	struct raw_walk *walk, bool *ret_blocked)
 {
 	bool read = false;
-	int error = raw_walk(c->spaces, c->tables, process->space, process->pid, raw, walk);
+	int error = raw_walk(
+		c->spaces, c->tables, process->space, pid_to_guess(c, process->pid), raw, walk);
 
 	if (!error && walk->end == WALK_NO_MAPPING)
 		error = processes_refresh(c->processes, process, clock_now_ns(), &read);
 	if (!error && read)
-		error = raw_walk(c->spaces, c->tables, process->space, process->pid, raw, walk);
+		error = raw_walk(c->spaces, c->tables, process->space,
+			pid_to_guess(c, process->pid), raw, walk);
 	*ret_blocked = false;
 	if (!error && walk->end == WALK_PENDING)
 		error = table_is_coming(c, walk->blocked_module, ret_blocked);
@@ -507,7 +516,8 @@ static int walk_late(const struct late *late, struct pending_sample *s, struct r
 		error = table_is_coming(c, s->module, ret_coming);
 	if (error || *ret_coming)
 		return error;
-	error = raw_walk(c->spaces, c->tables, s->space, pid_of_program(c, s), &s->stack, walk);
+	error = raw_walk(c->spaces, c->tables, s->space, pid_to_guess(c, pid_of_program(c, s)),
+		&s->stack, walk);
 	if (!error && walk->end == WALK_PENDING && may_wait) {
 		s->module = walk->blocked_module;
 		error = table_is_coming(c, s->module, ret_coming);

@@ -26,6 +26,7 @@
 #define DESCRIPTION_NAME  4
 #define DESCRIPTION_STACK 16
 #define ENTRY_BYTES	  8
+#define NAME_MAX_BYTES	  65536u /* generic types make long ones */
 
 static struct reader read_from(const struct go_functions *g, uint64_t at)
 {
@@ -122,7 +123,8 @@ bool go_functions_at(const struct go_functions *g, uint32_t i, struct go_functio
 		      name = read_from(g, g->names_at + word_at(g, description + DESCRIPTION_NAME));
 
 	if (i >= g->count || end <= offset || !reader_left(&flags) || !reader_left(&name) ||
-		!memchr(name.at, 0, reader_left(&name)))
+		!memchr(name.at, 0,
+			reader_left(&name) < NAME_MAX_BYTES ? reader_left(&name) : NAME_MAX_BYTES))
 		return false;
 	ret->start = g->text + offset;
 	ret->size = end - offset;

@@ -661,7 +661,7 @@ enum profile_loss {
 #define META_TRACER_ENDED "cupti_ended" /* in which processes it ended, and when: lines of text */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
-#define META_JOINED "joined" /* pids of programs that ran already, a line each; absent: none */
+#define META_JOINED	  "joined" /* pids of programs that ran already, a line each; absent: none */
 #define META_STALLS                                                                                \
 	"stalls" /* "continuous" or "exact": how instructions were sampled; absent: not */
 #define META_OFF_CPU                                                                               \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rounds of the same GPU work, until SIGTERM: for recordings that begin and end in the middle of it.
+ * Rounds of the same GPU work, until SIGTERM: for recordings that begin and end in the middle.
  *
  *	rounds [--threads T] [--pause MICROSECONDS] [--seconds S]
  *
  * Says "ready", and at the end of each round the thread, and when the round began and ended, by
- * CLOCK_MONOTONIC in nanoseconds. In each a thread asks, on a stream of its own, for five kernels, a copy,
- * a set and a graph of three kernels, and waits for all of them (tests/check_rounds.py).
+ * CLOCK_MONOTONIC in nanoseconds. In each a thread asks, on a stream of its own, for five kernels,
+ * a copy, a set and a graph of three kernels, and waits for all (tests/check_rounds.py).
  */
 #include "gpu.h"
 
