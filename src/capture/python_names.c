@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A question is about an interpreter or about code. Answers find their process by its number and,
- * as that may be another image's by then, by a tag or by its code objects. Those are shared with
- * stacks that wait for them, and so outlive their process.
+ * A question is about an interpreter, about code or about threads that sleep. Answers find their
+ * process by its number and, as that may be another image's by then, by a tag or by its code
+ * objects. Those are shared with stacks that wait for them, and so outlive their process. What is
+ * read of threads goes to whoever asked.
  *
  * Whether what reads is held up is asked of the kernel: then it sleeps, though nothing that it does
  * takes long. One that merely gets no CPU is given its time.
@@ -35,7 +36,9 @@ struct question {
 	uint32_t tries;
 	uint64_t tag;		   /* of the interpreter that is looked for */
 	struct memory_place place; /* and where */
-	struct python_code *code;  /* that lacks something; NULL: an interpreter is looked for */
+	/* that lacks something; NULL: threads are asked for, or an interpreter is looked for */
+	struct python_code *code;
+	struct sleepers_question sleepers; /* without `done` none are */
 };
 
 struct holder {
@@ -97,10 +100,20 @@ void python_names_read_here(struct python_names *n)
 	n->child = NULL;
 }
 
+static void answer_sleepers(struct question *q, int error, const void *reply, size_t size)
+{
+	const struct sleepers_question s = q->sleepers;
+
+	q->sleepers.done = NULL;
+	if (s.done)
+		s.done(s.context, error, reply, size);
+}
+
 static void release_question(struct question *q)
 {
 	python_code_unref(q->code);
 	q->code = NULL;
+	answer_sleepers(q, -EIO, NULL, 0);
 }
 
 void python_names_free(struct python_names *n)
@@ -167,8 +180,8 @@ static bool is_distrusted(struct python_names *n, uint32_t pid)
 static struct process *process_of(const struct python_names *n, const struct question *q)
 {
 	struct process *process = processes_find(n->processes, q->pid);
-	bool same = process &&
-		    (q->code ? process->python.code == q->code : process->python.asked == q->tag);
+	bool same = process && (q->sleepers.done || (q->code ? process->python.code == q->code
+							     : process->python.asked == q->tag));
 
 	return same ? process : NULL;
 }
@@ -261,7 +274,9 @@ static void on_answer(void *context, uint64_t tag, struct child_reply *reply)
 		ask_later(n, &q);
 		return;
 	}
-	if (!error && q.code)
+	if (!error && q.sleepers.done)
+		answer_sleepers(&q, 0, reply->data, reply->size);
+	else if (!error && q.code)
 		error = python_code_answer(q.code, reply->data, reply->size);
 	else if (!error)
 		error = receive_interpreter(n, &q, reply->data, reply->size);
@@ -279,15 +294,24 @@ static void append_question(const struct question *q, struct buf *b)
 	const struct memory_request r = {.pid = q->pid};
 
 	buf_append(b, &r, sizeof(r));
-	if (q->code)
+	if (q->sleepers.done)
+		buf_append(b, q->sleepers.request, q->sleepers.size);
+	else if (q->code)
 		(void)python_code_request(q->code, b);
 	else
 		buf_append(b, &q->place, sizeof(q->place));
 }
 
+static uint32_t kind_of(const struct question *q)
+{
+	return q->sleepers.done ? MEMORY_SLEEPERS : q->code ? MEMORY_CODE : MEMORY_FIND;
+}
+
 /* Nobody has a use for the answer any more. */
 static bool is_over(const struct python_names *n, const struct question *q)
 {
+	if (q->sleepers.done)
+		return false;
 	return q->code ? !python_code_is_shared(q->code) || !python_code_is_wanting(q->code)
 		       : !process_of(n, q);
 }
@@ -315,7 +339,7 @@ static int greet(struct python_names *n)
 
 static void ask(struct python_names *n, struct question *q)
 {
-	struct child_request r = {.kind = q->code ? MEMORY_CODE : MEMORY_FIND,
+	struct child_request r = {.kind = kind_of(q),
 		.limit_ns = MEMORY_LIMIT_NS,
 		.fds = {-1, -1},
 		.done = on_answer,
@@ -511,6 +535,17 @@ int python_names_want(struct python_names *n, struct process *process,
 	if (!n->asked)
 		python_names_pump(n); /* at once: a program may be about to end */
 	*ret_coming = true;
+	return 0;
+}
+
+int python_names_ask_sleepers(struct python_names *n, const struct sleepers_question *q)
+{
+	if (!n->child)
+		return -ENOTSUP;
+	if (n->queue.count >= QUESTIONS_MAX ||
+		vec_push(&n->queue, ((struct question){.pid = q->pid, .sleepers = *q})) < 0)
+		return -EBUSY;
+	python_names_pump(n);
 	return 0;
 }
 

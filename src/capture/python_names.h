@@ -43,6 +43,19 @@ int python_names_offer(struct process *process, const struct walk_python_code *c
 int python_names_line(
 	struct process *process, const struct walk_python_frame *frame, struct python_line *ret);
 
+/* Stacks of threads that sleep are read by whatever reads Python, for its care for itself. */
+struct sleepers_question {
+	uint32_t pid;
+	const void *request; /* of sandbox/sleepers.h; the asker's, until `done` */
+	size_t size;
+	/* Called once, when something is asked or pumped: 0 with a reply, or -errno. */
+	void (*done)(void *context, int error, const void *reply, size_t size);
+	void *context;
+};
+
+/* Asks for them: 0; -ENOTSUP: this process would have to read, which may hold it up; -EBUSY. */
+int python_names_ask_sleepers(struct python_names *n, const struct sleepers_question *q);
+
 /* Handles the answers that have come, and asks what can be asked. Does not wait. */
 void python_names_pump(struct python_names *n);
 /* Waits for what is asked of code, at most so long, and as long as the loop has time for that. */

@@ -14,9 +14,14 @@
 #include "python/layout.h"
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
+#include "sandbox/sleepers.h"
 
 _Static_assert(sizeof(struct memory_request) + PYTHON_REQUEST_BYTES <= REQUEST_BYTES,
 	"a request for code has room");
+_Static_assert(sizeof(struct memory_request) + sizeof(struct sleepers_request) +
+			       SLEEPERS_MAX * sizeof(struct sleeper_place) <=
+		       REQUEST_BYTES,
+	"a request for threads has room");
 
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
@@ -65,6 +70,8 @@ int memory_read(int kind, const void *request, size_t size, struct buf *reply)
 	m = python_memory_of(r.pid);
 	if (kind == MEMORY_FIND)
 		return find(&m, rest, size - sizeof(r), reply);
+	if (kind == MEMORY_SLEEPERS)
+		return sleepers_read(&m, rest, size - sizeof(r), reply);
 	return kind == MEMORY_CODE ? python_code_read(&m, rest, size - sizeof(r), reply) : -EINVAL;
 }
 

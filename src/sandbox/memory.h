@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads Python in the memory of other processes: where an interpreter is, and what its code is
- * called. Such memory can lie in a file system of a stranger's (FUSE), and then whoever reads it
- * waits in the kernel until that file system answers, or for ever; not even SIGKILL ends the wait.
+ * Reads the memory of other processes: where a Python interpreter is, what its code is called, and
+ * the stacks of threads that sleep. Such memory can lie in a file system of a stranger's (FUSE),
+ * and then whoever reads it waits in the kernel until that file system answers, or for ever; not
+ * even SIGKILL ends the wait.
  *
  * The process has CAP_SYS_PTRACE, if the recorder has, and nothing else: it is not root, opens
  * nothing, and follows the structures of interpreters by itself.
@@ -16,8 +17,9 @@
 #include "python/interpreter.h"
 
 /* A request begins with the pid, as a struct memory_request. */
-#define MEMORY_FIND 1 /* a struct memory_place follows; the reply is a struct memory_found */
-#define MEMORY_CODE 2 /* a request of python/code_reader.h follows; the reply is of there, too */
+#define MEMORY_FIND	1 /* a struct memory_place follows; the reply is a struct memory_found */
+#define MEMORY_CODE	2 /* a request of python/code_reader.h follows; the reply is of there */
+#define MEMORY_SLEEPERS 3 /* so too, of sleepers.h */
 
 struct memory_request {
 	uint32_t pid;

@@ -17,6 +17,7 @@
 #include "sandbox/memory.h"
 #include "sandbox/message.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/sleepers.h"
 #include "tap.h"
 
 #define SELF "/proc/self/exe"
@@ -311,6 +312,82 @@ static void what_reads_may_die_once(void)
 	end();
 }
 
+/* --- threads that sleep ----------------------------------------------------------------------- */
+
+static struct {
+	struct sleepers_request head;
+	struct sleeper_place place;
+} sleepers;
+
+struct answer {
+	int count, error;
+	char text[8];
+};
+
+static void take_answer(void *context, int error, const void *reply, size_t size)
+{
+	struct answer *a = context;
+	struct sleeper_stack stack;
+	size_t at = 0;
+
+	a->count++;
+	a->error = error;
+	if (!error && sleepers_next(reply, size, &at, &stack) &&
+		stack.memory_size == sizeof(a->text))
+		memcpy(a->text, stack.memory, sizeof(a->text));
+}
+
+static int ask_sleepers(uint32_t pid, const char *stack, struct answer *ret)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)stack;
+
+	sleepers.head = (struct sleepers_request){.count = 1};
+	sleepers.place = (struct sleeper_place){.sp = sp, .end = sp + sizeof(ret->text)};
+	*ret = (struct answer){0};
+	return python_names_ask_sleepers(reading, &(struct sleepers_question){.pid = pid,
+							  .request = &sleepers,
+							  .size = sizeof(sleepers),
+							  .done = take_answer,
+							  .context = ret});
+}
+
+static void stacks_come_from_the_other_process_and_nothing_waits_for_them(void)
+{
+	static const char stack[8] = "a stack";
+	struct answer good = {.count = 1}, bad;
+
+	begin(SELF);
+	if (is_readable()) {
+		CHECK(!ask_sleepers((uint32_t)getpid(), stack, &good));
+		python_names_finish(reading, LONG);
+		CHECK(good.count == 1 && !good.error);
+		CHECK_TEXT(good.text, "a stack");
+		CHECK(!ask_sleepers(DIES_ONCE, stack, &good));
+		python_names_finish(reading, LONG);
+		CHECK(good.count == 1 && !good.error);
+		CHECK(!ask_sleepers(DIES, stack, &bad));
+		python_names_finish(reading, LONG);
+		CHECK(bad.count == 1 && bad.error);
+		CHECK(!ask_sleepers(HANGS, stack, &bad));
+		python_names_settle(reading, LONG); /* it is no code */
+		CHECK(!bad.count);
+		python_names_finish(reading, LONG);
+		CHECK(bad.count == 1 && bad.error);
+		CHECK(!ask_sleepers((uint32_t)getpid(), stack, &good));
+	}
+	end();
+	CHECK(good.count == 1); /* whatever comes of it */
+}
+
+static void without_another_process_no_stacks_are_read(void)
+{
+	struct answer none;
+
+	begin(NULL);
+	CHECK(ask_sleepers((uint32_t)getpid(), "a stack", &none) == -ENOTSUP && !none.count);
+	end();
+}
+
 /* --- replies ---------------------------------------------------------------------------------- */
 
 static struct python_code *with_one_asked(void)
@@ -434,6 +511,8 @@ int main(int argc, char **argv)
 	RUN(who_holds_up_what_reads_is_not_asked_again_and_others_are);
 	RUN(looks_for_interpreters_are_held_up_no_longer);
 	RUN(what_reads_may_die_once);
+	RUN(stacks_come_from_the_other_process_and_nothing_waits_for_them);
+	RUN(without_another_process_no_stacks_are_read);
 	RUN(replies_that_make_no_sense_are_refused);
 	RUN(interpreters_out_of_bounds_are_refused);
 	return tap_end();
