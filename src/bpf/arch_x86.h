@@ -135,6 +135,17 @@ static __always_inline void arch_number_registers(uint64_t *ret, const struct pt
 	ret[15] = regs->r15;
 }
 
+/* The same for a walk that is not made here. */
+static __always_inline void arch_begin_later(struct bpf_raw_stack *ret, const struct pt_regs *regs)
+{
+	ret->pc = regs->rip;
+	ret->sp = regs->rsp;
+	ret->fp = regs->rbp;
+	ret->lr = 0;
+	ret->exact = 1;
+	arch_number_registers(ret->registers, regs);
+}
+
 /* A walk from the caller of a function whose first instruction has not run yet: the return address
  * is still on top of the stack. */
 static __always_inline bool arch_begin_called(struct walk *w, const struct pt_regs *regs)

@@ -278,7 +278,7 @@ static __always_inline uint64_t add_raw(struct stack_buffer *b, struct python_bu
 
 	if (!wants_raw(b, to.ring, to.ring_bytes, now_ns))
 		return words;
-	b->raw_end = end_of_stack(b->walker.start.sp);
+	b->raw_end = end_of_stack((struct task_struct *)bpf_get_current_task(), b->walker.start.sp);
 	for (uint32_t i = 0; i < RAW_PIECES; i++)
 		if (!take_more(b, p, buffer, MORE_RAW, i))
 			break;

@@ -6,7 +6,8 @@
  *	samples   struct bpf_sample_event, stack
  *	launches  struct bpf_launch_event, stack
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
- *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event
+ *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event;
+ *		  struct bpf_asleep_event
  *
  * Rings of their own, so that a flood of one kind cannot displace another. Times are
  * CLOCK_MONOTONIC. Pids are thread group ids and tids thread ids, both as the recorder's pid
@@ -119,6 +120,7 @@ enum bpf_wait_kind {
 	BPF_WAIT_BEGIN = 1,
 	BPF_WAIT_END,
 	BPF_WAIT_LIFE,
+	BPF_WAIT_ASLEEP,
 };
 
 /* A thread stops running. It goes on at the next BPF_WAIT_END of the thread. */
@@ -163,6 +165,24 @@ struct bpf_life_event {
 	uint64_t waiting_since_ns; /* 0: it runs */
 	uint64_t queued_since_ns;  /* 0: it sleeps */
 	uint64_t site;		   /* of its waiting; 0: it runs, or has none */
+};
+
+/* A thread that waits when the recording begins, and where it entered the kernel. As after a
+ * BPF_WAIT_BEGIN it goes on at the next BPF_WAIT_END of the thread; as long as none has come the
+ * thread's own memory is as it was. */
+struct bpf_asleep_event {
+	uint64_t time_ns;
+	uint32_t kind;
+	uint32_t reason;
+	uint32_t pid;
+	uint32_t tid;
+	char comm[BPF_COMM_SIZE];
+	uint64_t thread_pointer;
+	uint64_t stack_end;	    /* no frame is there, or higher up */
+	struct bpf_raw_stack start; /* of no pages; pc 0: no walk can begin there, */
+	uint32_t walk_end;	    /* for this reason (enum walk_end) */
+	uint32_t kernel_depth;
+	uint64_t kernel[BPF_KERNEL_DEPTH_MAX]; /* no more are sent than there are */
 };
 
 /* The frames begin with the caller of the marker. */

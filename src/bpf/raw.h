@@ -92,9 +92,8 @@ static __always_inline bool wants_raw(
  * Where the stack ends. A thread's has its thread pointer at its end, and that of the program's
  * first thread its arguments; what comes behind may be anything.
  */
-static __always_inline uint64_t end_of_stack(uint64_t sp)
+static __always_inline uint64_t end_of_stack(struct task_struct *task, uint64_t sp)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	uint64_t thread = arch_thread_pointer(task),
 		 arguments = BPF_CORE_READ(task, mm, start_stack);
 

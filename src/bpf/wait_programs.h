@@ -184,15 +184,15 @@ static __always_inline struct thread_waits *make_room(struct task_struct *task)
 	return t;
 }
 
-/* A thread of the recording that is not known yet. */
-static __always_inline void enter_thread(
+/* A thread of the recording that is not known yet. NULL: there is no room. */
+static __always_inline struct thread_waits *enter_thread(
 	struct task_struct *task, uint32_t pid, bool running, uint32_t reason, uint64_t now_ns)
 {
 	struct thread_waits *t = make_room(task);
 
 	if (!t) {
 		count(&lost.waits);
-		return;
+		return NULL;
 	}
 	t->since_ns = now_ns;
 	t->pid = pid;
@@ -204,6 +204,7 @@ static __always_inline void enter_thread(
 	await(task, t, !running);
 	barrier();
 	t->at_ns = now_ns;
+	return t;
 }
 
 /* It ends. A slow wake-up on another CPU may still note its time here, in what is by then the next
@@ -631,15 +632,79 @@ static __always_inline bool is_running(struct task_struct *task)
 	return !task_state(task);
 }
 
-/* Why a thread that is there when the recording begins does not run. Which driver a control call
+/* What is sent of one that sleeps, and its registers. There is one at a time: nobody but the
+ * recorder runs the iterator. */
+static struct bpf_asleep_event asleep;
+static struct pt_regs asleep_registers;
+
+/* How many frames of the kernel it has. Before 5.15 the helper takes a stack that may be freed
+ * meanwhile (up to commit 06ab134ce8ec). */
+static __always_inline uint64_t copy_kernel_stack_of(struct task_struct *task)
+{
+	long bytes = 0;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		bytes = bpf_get_task_stack(task, asleep.kernel, sizeof(asleep.kernel), 0);
+	return bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0;
+}
+
+/* Where it entered the kernel; NULL: nowhere. */
+static __always_inline void begin_asleep(
+	struct bpf_asleep_event *e, struct task_struct *task, const struct pt_regs *entry)
+{
+	e->walk_end = WALK_NONE;
+	e->start.pc = 0;
+	if (!entry || in_exec(task) ||
+		bpf_probe_read_kernel(&asleep_registers, sizeof(asleep_registers), entry))
+		return;
+	e->walk_end = WALK_UNSUPPORTED;
+	if (!arch_user_64bit(&asleep_registers))
+		return;
+	arch_begin_later(&e->start, &asleep_registers);
+	e->thread_pointer = arch_thread_pointer(task);
+	e->stack_end = end_of_stack(task, e->start.sp);
+}
+
+/*
+ * Sends where a thread sleeps that slept before the recording. Its memory is that of another
+ * process, so the recorder reads it. If it wakes up meanwhile, the end of this wait tells.
+ */
+static __always_inline bool send_asleep(
+	struct task_struct *task, const struct thread_waits *t, const struct pt_regs *entry)
+{
+	struct bpf_asleep_event *e = &asleep;
+	uint64_t depth = copy_kernel_stack_of(task);
+
+	e->time_ns = t->at_ns;
+	e->kind = BPF_WAIT_ASLEEP;
+	e->reason = t->reason;
+	e->pid = t->pid;
+	e->tid = t->tid;
+	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), task->comm);
+	begin_asleep(e, task, entry);
+	asm volatile("" : "+r"(depth));
+	if (depth > BPF_KERNEL_DEPTH_MAX)
+		depth = BPF_KERNEL_DEPTH_MAX;
+	e->kernel_depth = depth;
+	/* Without it the wait has no stack, and is not lost. */
+	return !bpf_ringbuf_output(&waits, e,
+		__builtin_offsetof(struct bpf_asleep_event, kernel) + depth * sizeof(uint64_t),
+		BPF_RB_NO_WAKEUP);
+}
+
+/* A thread that is there when the recording begins, and does not run. Which driver a control call
  * goes to is not looked up: its file is another process's. */
-static __always_inline uint32_t reason_before(struct task_struct *task)
+static __always_inline void enter_waiting(struct task_struct *task, uint32_t pid)
 {
 	struct arch_entry entry = {};
 	const struct pt_regs *regs = find_entry(task, NULL, &entry);
 	uint32_t reason = reason_of(task, false, regs, &entry);
+	struct thread_waits *t;
 
-	return reason == BPF_REASON_DEVICE ? BPF_REASON_OTHER : reason;
+	t = enter_thread(task, pid, false, reason == BPF_REASON_DEVICE ? BPF_REASON_OTHER : reason,
+		bpf_ktime_get_ns());
+	if (t && reason != BPF_REASON_RUN_QUEUE)
+		t->walked = send_asleep(task, t, regs);
 }
 
 /* The recorder runs this for all tasks, when it begins and when it has stopped. */
@@ -664,6 +729,6 @@ int each_thread(struct bpf_iter__task *ctx)
 	if (pid && is_running(task))
 		enter_thread(task, pid, true, BPF_REASON_OTHER, bpf_ktime_get_ns());
 	else if (pid)
-		enter_thread(task, pid, false, reason_before(task), bpf_ktime_get_ns());
+		enter_waiting(task, pid);
 	return 0;
 }

@@ -28,7 +28,8 @@
  * site's last stack. Short waits, and long ones that come too fast, are not sent: their length is
  * added to the next wait of the site that is (profile_wait.others_ns).
  *
- * A stack is sent when the wait begins, its length when it ends.
+ * A stack is sent when the wait begins, its length when it ends. Of threads that wait before the
+ * recording begins the registers are sent then; the recorder reads their stacks.
  *
  * Nothing depends on seeing every switch: a thread that leaves a CPU has run since its last event,
  * and one that comes to a CPU has waited since then. So run time and waits always add up to its

@@ -209,6 +209,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	error = error ?: count_mappings(c);
 	error = error ?: capture_update_files(c);
 	error = error ?: capture_update_tables(c);
+	error = error ?: capture_read_asleep(c);
 	python_names_settle(c->names, WAIT_NAMES_NS);
 	error = error ?: capture_walk_pending(c);
 	error = error ?: capture_publish(c);
@@ -338,6 +339,9 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 		error = error_memory("stacks");
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
+	c->asleep = error ? NULL : asleep_new();
+	if (!error && !c->asleep)
+		error = error_memory("threads that sleep");
 	if (!error)
 		files_check(c->files);
 	if (!error && files_refusal(c->files))
@@ -425,7 +429,8 @@ void capture_close(struct capture *c)
 	stacks_free(c->stacks);
 	stack_parts_free(c->parts);
 	spaces_free(c->spaces);
-	python_names_free(c->names);
+	python_names_free(c->names); /* it tells whoever asked */
+	asleep_free(c->asleep);
 	processes_free(c->processes);
 	modules_free(c->modules);
 	if (c->files)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of the CPU side share: capture.c (the session, a drain), capture_changes.c
- * (changes to processes), capture_stacks.c (from a raw stack to one of the profile) and
- * capture_spaces.c (what is published for walkers).
+ * (changes to processes), capture_stacks.c (from a raw stack to one of the profile),
+ * capture_asleep.c (stacks of threads that slept before) and capture_spaces.c (what is published
+ * for walkers).
  */
 #pragma once
 
@@ -80,7 +81,8 @@ struct capture {
 	struct spaces *spaces;
 	struct pending pending;
 	struct waits *waits;
-	uint64_t tickets;		   /* for stacks of waits */
+	uint64_t tickets; /* for stacks of waits */
+	struct asleep *asleep;
 	uint32_t chunks;		   /* of the tables' words, how many were sent */
 	struct unwind_totals table_totals; /* what of these is in the profile */
 	bool tables_evicted;		   /* by the latest of these */
@@ -143,6 +145,16 @@ int capture_add_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
  * later. */
 int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
 	const struct wait_begin *begin);
+struct asleep *asleep_new(void); /* NULL: no memory */
+void asleep_free(struct asleep *a);
+/* Adds the wait of a thread that slept before the recording began; its stack comes later. The event
+ * is sound. */
+int capture_add_asleep(struct capture *c, const struct bpf_asleep_event *e);
+/* Has their stacks read, and adds those that have been. */
+int capture_read_asleep(struct capture *c);
+/* The stack for a ticket, now or when its tables are ready. */
+int capture_add_wait_stack(
+	struct capture *c, uint32_t pid, uint32_t tid, uint64_t ticket, struct raw_stack *raw);
 /* Writes the samples whose tables are ready, or that have waited too long. */
 int capture_walk_pending(struct capture *c);
 

@@ -427,6 +427,17 @@ int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw
 	return error ?: waits_begin(c->waits, pid, tid, &begun);
 }
 
+int capture_add_wait_stack(
+	struct capture *c, uint32_t pid, uint32_t tid, uint64_t ticket, struct raw_stack *raw)
+{
+	const struct pending_sample what = {.ticket = ticket, .pid = pid, .tid = tid};
+	uint32_t stack, incomplete;
+	bool kept;
+	int error = intern_or_keep(c, raw, &what, &kept, &stack, &incomplete);
+
+	return error || kept ? error : waits_stack(c->waits, pid, tid, ticket, stack, incomplete);
+}
+
 struct late {
 	struct capture *c;
 	uint64_t now_ns;

@@ -3,6 +3,7 @@
 #include "capture/capture_internal.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -176,14 +177,28 @@ static int handle_wait_begin(struct capture *c, const struct bpf_wait_begin_even
 	return error ?: capture_begin_wait(c, e->pid, e->tid, &raw, &begin);
 }
 
+static int handle_asleep(struct capture *c, const struct bpf_asleep_event *e, size_t size)
+{
+	const size_t head = offsetof(struct bpf_asleep_event, kernel);
+
+	if (size < head || !e->reason || e->reason >= WAIT_REASONS || e->walk_end >= WALK_ENDS ||
+		e->kernel_depth > BPF_KERNEL_DEPTH_MAX ||
+		e->kernel_depth > (size - head) / sizeof(*e->kernel))
+		return profile_count_loss(c->w, LOSS_WAITS_INVALID, 1);
+	return is_ignored(c, e->pid) ? 0 : capture_add_asleep(c, e);
+}
+
 int records_handle_wait(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_wait_event *end = record;
 	const struct bpf_life_event *life = record;
+	const struct bpf_asleep_event *asleep = record;
 
 	if (size >= sizeof(*end) && end->kind == BPF_WAIT_END)
 		return is_ignored(c, end->pid) ? 0 : waits_end(c->waits, end);
 	if (size >= sizeof(*life) && life->kind == BPF_WAIT_LIFE)
 		return is_ignored(c, life->pid) ? 0 : waits_life(c->waits, life);
+	if (size >= sizeof(*end) && asleep->kind == BPF_WAIT_ASLEEP)
+		return handle_asleep(c, asleep, size);
 	return handle_wait_begin(c, record, size);
 }

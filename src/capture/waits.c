@@ -183,6 +183,8 @@ static int keep_last(struct waiting *t, const struct wait_begin *begin)
 {
 	struct wait_begin *last = last_at(t, begin->site);
 
+	if (!begin->site)
+		return 0;
 	if (!last && t->sites.count < SITES_MAX)
 		return vec_push(&t->sites, *begin) ? error_errno(-ENOMEM, "cannot keep a wait") : 0;
 	*(last ? last : oldest_site(t)) = *begin;
@@ -194,7 +196,8 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 	struct waiting *t;
 	int error = get(s, pid, tid, &t);
 
-	if (error)
+	/* That of one that slept before may come after it woke up and slept again. */
+	if (error || (t->begun && t->begin.start_ns > begin->start_ns))
 		return error;
 	t->thread = begin->thread;
 	t->begin = *begin;
@@ -236,9 +239,11 @@ static int write_assumed(
 /* A wait of this thread that has ended, or goes on when the recording ends. */
 static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
 {
-	if (!t->begun)
-		return write_assumed(s, t, wait, site);
+	bool begun = t->begun && t->begin.stack_ns <= wait->start_ns + wait->duration_ns;
+
 	t->begun = false;
+	if (!begun)
+		return write_assumed(s, t, wait, site);
 	wait->reason = t->begin.reason;
 	return t->begin.ticket ? write_later(s, t->begin.ticket, wait)
 			       : write_walked(s, wait, t->begin.stack, t->begin.incomplete);
@@ -276,6 +281,31 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 			error = write_walked(s, &wait, stack, wait.assumed ? 0 : incomplete);
 	}
 	s->late.count = kept;
+	return error;
+}
+
+int waits_stack_of(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint64_t time_ns,
+	bool *ret_wanted)
+{
+	struct waiting *t = find(s, key_of(pid, tid));
+	bool wanted = t && t->begun && t->begin.ticket == ticket;
+	size_t kept = 0;
+	int error = 0;
+
+	if (wanted)
+		t->begin.stack_ns = time_ns;
+	for (size_t n = 0; n < s->late.count; n++) {
+		const struct late_wait late = s->late.items[n];
+		bool over = late.wait.start_ns + late.wait.duration_ns < time_ns;
+
+		wanted |= late.ticket == ticket && !over;
+		if (late.ticket != ticket || !over)
+			s->late.items[kept++] = late;
+		else if (!error)
+			error = profile_write_wait(s->w, &late.wait);
+	}
+	s->late.count = kept;
+	*ret_wanted = wanted;
 	return error;
 }
 

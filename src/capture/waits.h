@@ -5,8 +5,9 @@
  *
  * Waits shorter than a minimum are summed up by thread and reason, and written without a stack when
  * the thread ends. So are waits without an event that cannot be added to a wait with a stack. A
- * stack may come later than the end of its wait. Once a thread is known to be the profiler's own
- * (THREAD_PROFILER), its waits and life are not written. One thread.
+ * stack may come later than the end of its wait, and be of a later moment than its beginning. Once
+ * a thread is known to be the profiler's own (THREAD_PROFILER), its waits and life are not written.
+ * One thread.
  */
 #pragma once
 
@@ -24,8 +25,9 @@ struct wait_begin {
 	uint32_t incomplete;
 	/* identifies the stack, which comes later (waits_stack); 0: it is this one */
 	uint64_t ticket;
+	uint64_t stack_ns; /* the stack is of this time (waits_stack_of); 0: of the beginning */
 	enum profile_wait_reason reason;
-	uint64_t site; /* bpf_wait_begin_event.site */
+	uint64_t site; /* bpf_wait_begin_event.site; 0: it has none */
 };
 
 /* Functions return 0 or -errno with error_text. */
@@ -35,6 +37,10 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 /* The stack for a ticket, which is not used again. */
 int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack,
 	uint32_t incomplete);
+/* Says that the stack for a ticket will be of this moment: a wait that is over by then has none.
+ * *ret_wanted: there is one that goes on, or ended later. */
+int waits_stack_of(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint64_t time_ns,
+	bool *ret_wanted);
 int waits_end(struct waits *s, const struct bpf_wait_event *e);
 int waits_life(struct waits *s, const struct bpf_life_event *e);
 /* No more events come, only stacks: writes the sums of threads whose end was not reported, and

@@ -79,8 +79,22 @@ static void waits_that_make_no_sense_are_counted_as_that(void)
 		.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
 	struct bpf_wait_event too_long = {
 		.kind = BPF_WAIT_END, .reason = WAIT_LOCK, .time_ns = 5, .duration_ns = 10};
+	struct bpf_asleep_event asleep = {
+		.kind = BPF_WAIT_ASLEEP, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
+	const size_t bare = offsetof(struct bpf_asleep_event, kernel);
 
 	begin();
+	CHECK(!records_handle_wait(&c, &asleep, bare - 8));
+	asleep.kernel_depth = 2;
+	CHECK(!records_handle_wait(&c, &asleep, bare + 8));
+	asleep.kernel_depth = BPF_KERNEL_DEPTH_MAX + 1;
+	CHECK(!records_handle_wait(&c, &asleep, sizeof(asleep)));
+	asleep.kernel_depth = 0;
+	asleep.walk_end = WALK_ENDS;
+	CHECK(!records_handle_wait(&c, &asleep, sizeof(asleep)));
+	asleep.walk_end = 0;
+	asleep.reason = WAIT_REASONS;
+	CHECK(!records_handle_wait(&c, &asleep, sizeof(asleep)));
 	CHECK(!records_handle_wait(&c, &e, sizeof(e) - 8));
 	e.stack.raw_size = 4;
 	CHECK(!records_handle_wait(&c, &e, sizeof(e)));
@@ -89,7 +103,7 @@ static void waits_that_make_no_sense_are_counted_as_that(void)
 	CHECK(!records_handle_wait(&c, &e, sizeof(e)));
 	CHECK(!records_handle_wait(&c, &too_long, sizeof(too_long)));
 	look();
-	CHECK(is_the_only_loss(LOSS_WAITS_INVALID, 4));
+	CHECK(is_the_only_loss(LOSS_WAITS_INVALID, 9));
 	end();
 }
 
@@ -107,10 +121,13 @@ static void what_the_recorders_own_child_does_before_its_exec_is_left_out(void)
 		.time_ns = 2, .period_ns = 1, .pid = NO_PID, .tid = NO_PID};
 	struct bpf_wait_begin_event begins = {
 		.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
+	struct bpf_asleep_event asleep = {
+		.kind = BPF_WAIT_ASLEEP, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
 
 	begin();
 	capture_ignore_until_exec(&c, NO_PID);
 	CHECK(!records_handle_sample(&c, &sample, sizeof(sample)));
+	CHECK(!records_handle_wait(&c, &asleep, sizeof(asleep)));
 	CHECK(!records_handle_wait(&c, &begins, sizeof(begins)));
 	CHECK(!records_handle_wait(&c, &wait, sizeof(wait)));
 	CHECK(!records_handle_wait(&c, &life, sizeof(life)));

@@ -309,6 +309,52 @@ static void a_stack_that_comes_late_is_that_of_all_waits_that_have_it(void)
 	end();
 }
 
+/* Of threads that slept when the recording began. */
+static void a_stack_that_was_read_later_is_none_of_a_wait_that_was_over(void)
+{
+	bool wanted;
+
+	begin(0);
+	a_wait_begins(3000, 0, 7);
+	it_ends(an_end(4000, 1000));
+	CHECK(!waits_stack_of(waits, PID, TID, 7, 4001, &wanted) && !wanted);
+	CHECK(!waits_stack(waits, PID, TID, 7, stack_called("next"), 0));
+	a_wait_begins(5000, 0, 8);
+	CHECK(!waits_stack_of(waits, PID, TID, 8, 6001, &wanted) && wanted);
+	CHECK(!waits_stack(waits, PID, TID, 8, stack_called("after"), 0));
+	it_ends(an_end(6000, 1000)); /* reported late */
+	a_wait_begins(7000, 0, 9);
+	CHECK(!waits_stack_of(waits, PID, TID, 9, 7500, &wanted) && wanted);
+	it_ends(an_end(8000, 1000));
+	CHECK(!waits_stack(waits, PID, TID, 9, stack_called("own"), 0));
+	a_wait_begins(8100, 0, 10);
+	it_ends(an_end(8200, 100));
+	CHECK(!waits_stack_of(waits, PID, TID, 10, 8200, &wanted) && wanted);
+	CHECK(!waits_stack(waits, PID, TID, 10, stack_called("late"), 0));
+	the_thread_ends(1000, 9000, 5900, 0);
+	look();
+	CHECK(event_count == 5);
+	CHECK(!wait_at(0)->stack && wait_at(0)->duration_ns == 1000 &&
+		wait_at(0)->reason == WAIT_LOCK);
+	CHECK(!wait_at(1)->stack && wait_at(1)->start_ns == 5000);
+	CHECK_TEXT(leaf_of(wait_at(2)), "own");
+	CHECK_TEXT(leaf_of(wait_at(3)), "late");
+	end();
+}
+
+static void a_beginning_that_comes_late_is_none_of_the_wait_that_goes_on(void)
+{
+	begin(0);
+	a_wait_begins(5000, stack_called("own"), 0);
+	a_wait_begins(3000, 0, 7);
+	CHECK(!waits_stack(waits, PID, TID, 7, stack_called("earlier"), 0));
+	it_ends(an_end(6000, 1000));
+	the_thread_ends(1000, 9000, 0, 0);
+	look();
+	CHECK_TEXT(leaf_of(wait_at(0)), "own");
+	end();
+}
+
 static void a_stack_for_a_wait_that_was_too_short_is_none_of_the_next(void)
 {
 	begin(MIN);
@@ -381,6 +427,8 @@ int main(void)
 	RUN(a_wait_without_a_stack_has_that_of_the_last_at_its_place);
 	RUN(others_of_a_place_have_its_last_stack_when_there_is_one);
 	RUN(a_stack_that_comes_late_is_that_of_all_waits_that_have_it);
+	RUN(a_stack_that_was_read_later_is_none_of_a_wait_that_was_over);
+	RUN(a_beginning_that_comes_late_is_none_of_the_wait_that_goes_on);
 	RUN(a_stack_for_a_wait_that_was_too_short_is_none_of_the_next);
 	RUN(a_wait_that_goes_on_when_the_recording_ends_is_told_up_to_there);
 	RUN(a_thread_whose_end_is_not_told_is_counted);
