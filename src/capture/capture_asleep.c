@@ -97,7 +97,8 @@ static struct raw_stack stack_of(
 
 int capture_add_asleep(struct capture *c, const struct bpf_asleep_event *e)
 {
-	struct wait_begin begin = {.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason};
+	struct wait_begin begin = {
+		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason};
 	char comm[BPF_COMM_SIZE + 1] = {0};
 	struct raw_stack raw = stack_of(e, NULL);
 	int error;
@@ -125,8 +126,8 @@ static int add_stack(struct capture *c, const struct sleeper *s, const struct sl
 	const struct bpf_asleep_event *e = s->event;
 	struct raw_stack raw = stack_of(e, memory);
 	bool wanted;
-	int error = waits_stack_of(
-		c->waits, e->pid, e->tid, s->ticket, c->asleep->reply_ns, &wanted);
+	int error =
+		waits_stack_of(c->waits, e->pid, e->tid, s->ticket, c->asleep->reply_ns, &wanted);
 
 	if (error || !wanted)
 		return error ?: give_up(c, s);
@@ -190,18 +191,16 @@ static bool is_known(const struct capture *c, const struct process *process)
 				 (i->next_ns && !i->asked && !i->doubts));
 }
 
-/* Whether the process's memory can be asked for now. */
-static int is_ready(struct capture *c, const struct sleeper *s, uint64_t now_ns, bool *ret)
+/* Whether the process's memory can be asked for now, or never. */
+static bool is_ready(const struct capture *c, const struct sleeper *s, uint64_t now_ns)
 {
-	struct process *process;
-	int error = capture_process(c, s->event->pid, &process);
+	const struct process *process = processes_find(c->processes, s->event->pid);
 
-	*ret = !error && (is_known(c, process) || now_ns > s->event->time_ns + PATIENCE_NS);
-	return error;
+	return !process || is_known(c, process) || now_ns > s->event->time_ns + PATIENCE_NS;
 }
 
-/* Moves threads of a process that can be asked to the front; *ret_count: how many. */
-static int choose(struct capture *c, size_t *ret_count)
+/* Moves threads of a process that can be asked to the front; how many. */
+static size_t choose(struct capture *c)
 {
 	struct asleep *a = c->asleep;
 	uint64_t now_ns = clock_now_ns();
@@ -210,26 +209,25 @@ static int choose(struct capture *c, size_t *ret_count)
 
 	for (size_t i = 0; i < a->threads.count && count < SLEEPERS_MAX; i++) {
 		struct sleeper s = a->threads.items[i];
-		bool ready = s.event->pid == chosen;
-		int error = chosen || s.event->pid == looked ? 0 : is_ready(c, &s, now_ns, &ready);
+		uint32_t pid = s.event->pid;
 
-		if (error)
-			return error;
-		looked = s.event->pid;
-		if (!ready)
+		/* Those of a process are sent one after another, more or less. */
+		if (!chosen && pid != looked && is_ready(c, &s, now_ns))
+			chosen = pid;
+		looked = pid;
+		if (pid != chosen)
 			continue;
-		chosen = s.event->pid;
 		a->threads.items[i] = a->threads.items[count];
 		a->threads.items[count++] = s;
 	}
-	*ret_count = count;
-	return 0;
+	return count;
 }
 
 static bool make_request(struct capture *c, size_t count)
 {
 	struct asleep *a = c->asleep;
-	const struct process *process = processes_find(c->processes, a->threads.items[0].event->pid);
+	const struct process *process =
+		processes_find(c->processes, a->threads.items[0].event->pid);
 	struct sleepers_request r = {.count = (uint32_t)count};
 
 	if (process && process->python.state == PYTHON_FOUND && !process->python.given_up) {
@@ -261,27 +259,21 @@ static int ask(struct capture *c, size_t count)
 	return python_names_ask_sleepers(c->names, &q);
 }
 
-static int ask_next(struct capture *c)
+static void ask_next(struct capture *c)
 {
 	struct asleep *a = c->asleep;
-	size_t count;
-	int error = choose(c, &count);
+	size_t count = choose(c);
+	int error;
 
-	if (error)
-		return error;
 	a->look_ns = count ? 0 : clock_now_ns() + LOOK_NS;
 	if (!count)
-		return 0;
-	if (make_request(c, count))
-		error = ask(c, count);
-	else
-		error = -EIO;
+		return;
+	error = make_request(c, count) ? ask(c, count) : -ESRCH;
 	/* Their waits have no stack then. */
 	if (error) {
 		a->asked_count = count;
 		on_answer(a, error, NULL, 0);
 	}
-	return 0;
 }
 
 /* Those that nobody asks for any more. */
@@ -310,7 +302,7 @@ int capture_read_asleep(struct capture *c)
 			error = use_answer(c);
 		if (!error && !a->asked && a->threads.count && !c->stopped &&
 			clock_now_ns() >= a->look_ns)
-			error = ask_next(c);
+			ask_next(c);
 	} while (!error && a->answered);
 	return error || !c->stopped ? error : give_up_all(c);
 }

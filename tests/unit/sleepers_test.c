@@ -42,8 +42,7 @@ static int ask(const struct sleeper_place *places, uint32_t count, struct buf *r
 	r = (struct request){.head.count = count};
 	memcpy(r.places, places, count * sizeof(*places));
 	buf_reset(reply);
-	return sleepers_read(
-		&made_up, &r, sizeof(r.head) + count * sizeof(*places), reply);
+	return sleepers_read(&made_up, &r, sizeof(r.head) + count * sizeof(*places), reply);
 }
 
 /* How much of a stack is read; SIZE_MAX: not what is there. */
