@@ -39,6 +39,7 @@ struct machine {
 
 static void load(struct machine *m, const struct sock_filter *i, uint32_t *to)
 {
+	m->broken |= BPF_SIZE(i->code) != BPF_W;
 	switch (BPF_MODE(i->code)) {
 	case BPF_IMM:
 		*to = i->k;
@@ -51,7 +52,7 @@ static void load(struct machine *m, const struct sock_filter *i, uint32_t *to)
 		*to = m->broken ? 0 : m->memory[i->k];
 		return;
 	case BPF_ABS:
-		m->broken |= i->k % 4 || i->k > sizeof(*m->data) - 4;
+		m->broken |= to == &m->x || i->k % 4 || i->k > sizeof(*m->data) - 4;
 		if (!m->broken)
 			memcpy(to, (const char *)m->data + i->k, sizeof(*to));
 		return;
@@ -81,7 +82,7 @@ static void calculate(struct machine *m, const struct sock_filter *i)
 	case BPF_MUL:
 		m->a *= by;
 		return;
-	case BPF_DIV: /* by zero the kernel ends the program with 0, which kills */
+	case BPF_DIV: /* by zero the kernel ends the program with 0, which kills the thread */
 		m->done = !by;
 		m->a = by ? m->a / by : 0;
 		return;
@@ -94,11 +95,13 @@ static void calculate(struct machine *m, const struct sock_filter *i)
 	case BPF_XOR:
 		m->a ^= by;
 		return;
-	case BPF_LSH:
-		m->a = by < 32 ? m->a << by : 0;
+	case BPF_LSH: /* by a constant of 32 or more the kernel takes no program */
+		m->broken |= BPF_SRC(i->code) == BPF_K && by >= 32;
+		m->a <<= by & 31;
 		return;
 	case BPF_RSH:
-		m->a = by < 32 ? m->a >> by : 0;
+		m->broken |= BPF_SRC(i->code) == BPF_K && by >= 32;
+		m->a >>= by & 31;
 		return;
 	case BPF_NEG:
 		m->a = -m->a;
@@ -136,6 +139,16 @@ static size_t jump(struct machine *m, const struct sock_filter *i)
 	return holds ? i->jt : i->jf;
 }
 
+static void move(struct machine *m, const struct sock_filter *i)
+{
+	if (i->code == (BPF_MISC | BPF_TAX))
+		m->x = m->a;
+	else if (i->code == (BPF_MISC | BPF_TXA))
+		m->a = m->x;
+	else
+		m->broken = true;
+}
+
 static size_t step(struct machine *m, const struct sock_filter *i)
 {
 	switch (BPF_CLASS(i->code)) {
@@ -157,14 +170,12 @@ static size_t step(struct machine *m, const struct sock_filter *i)
 	case BPF_JMP:
 		return jump(m, i);
 	case BPF_RET:
+		m->broken |= BPF_RVAL(i->code) != BPF_A && BPF_RVAL(i->code) != BPF_K;
 		m->result = BPF_RVAL(i->code) == BPF_A ? m->a : i->k;
 		m->done = true;
 		return 0;
 	default: /* BPF_MISC */
-		if (BPF_MISCOP(i->code) == BPF_TAX)
-			m->x = m->a;
-		else
-			m->a = m->x;
+		move(m, i);
 		return 0;
 	}
 }
@@ -177,7 +188,7 @@ uint32_t filters_run(const struct sock_filter *program, size_t count, unsigned i
 
 	memcpy(data.args, arguments, sizeof(data.args));
 	for (size_t at = 0; !m.done; at++) {
-		if (at >= count || m.broken)
+		if (at >= count || m.broken || program[at].code > UINT8_MAX)
 			return SECCOMP_RET_KILL_PROCESS;
 		at += step(&m, &program[at]);
 	}
@@ -212,6 +223,12 @@ static const struct call calls[] = {
 	CALL(mmap, 0, 4096, PROT_READ, MAP_PRIVATE | MAP_DENYWRITE, ANY_DESCRIPTOR),
 	CALL(mmap, ANY_ADDRESS, 4096, PROT_READ | PROT_EXEC,
 		MAP_PRIVATE | MAP_DENYWRITE | MAP_FIXED, ANY_DESCRIPTOR),
+	CALL(mmap, ANY_ADDRESS, 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_DENYWRITE | MAP_FIXED, ANY_DESCRIPTOR),
+	CALL(mmap, ANY_ADDRESS, 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1),
+	CALL(mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1),
+	CALL(mmap, 0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1),
 	CALL(mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ANY_DESCRIPTOR),
 	CALL(munmap, ANY_ADDRESS, 4096),
 	CALL(mprotect, ANY_ADDRESS, 4096, PROT_READ | PROT_WRITE),
@@ -219,7 +236,9 @@ static const struct call calls[] = {
 	TRIES(madvise, ANY_ADDRESS, 4096, MADV_DONTNEED),
 	TRIES(madvise, ANY_ADDRESS, 4096, MADV_DONTFORK),
 	TRIES(madvise, ANY_ADDRESS, 4096, MADV_WIPEONFORK),
+	CALL(rt_sigaction, 33, ANY_ADDRESS, 0, 8), /* the C library's, with the first thread */
 	CALL(rt_sigprocmask, 2, ANY_ADDRESS, 0, 8),
+	CALL(rt_sigprocmask, 0, ANY_ADDRESS, 0, 8),
 	TRIES(clone3, ANY_ADDRESS, 88),
 	CALL(clone, THREAD_FLAGS, ANY_ADDRESS, ANY_ADDRESS, ANY_ADDRESS, ANY_ADDRESS),
 	TRIES(set_robust_list, ANY_ADDRESS, 24),
@@ -231,6 +250,7 @@ static const struct call calls[] = {
 	CALL(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ANY_ADDRESS),
 	CALL(memfd_create, ANY_ADDRESS, 3),
 	TRIES(memfd_create, ANY_ADDRESS, 0x13),
+	CALL(restart_syscall, 0),
 	CALL(nanosleep, ANY_ADDRESS, 0),
 	CALL(clock_nanosleep, 0, 0, ANY_ADDRESS, 0),
 	CALL(clock_gettime, 1, ANY_ADDRESS),

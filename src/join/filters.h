@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Seccomp: what the filters of a thread will say to the system calls that joining makes, before any is made. A
- * call that is not foreseen may end the program.
+ * Seccomp: what the filters of a thread will say to the system calls that joining makes, before any
+ * is made. A call that is not foreseen may end the program.
  */
 #pragma once
 
