@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The joiner is a grandchild: nobody has to wait for its end, and it outlives the recorder. It keeps
- * none of the recorder's descriptors, and no signal to the recorder's group reaches it.
+ * The joiner is a grandchild: nobody has to wait for its end, and it outlives the recorder. It
+ * keeps none of the recorder's descriptors, and no signal to the recorder's group reaches it.
  */
 #include "join/join.h"
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -53,6 +54,9 @@ static void become_joiner(int channel, const struct join_options *given)
 	sigprocmask(SIG_SETMASK, &only, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "xpuprof-join");
+	/* Where it may: on a busy machine a thread would stand still for as long as we wait for a
+	 * CPU. */
+	(void)setpriority(PRIO_PROCESS, 0, -20);
 	alarm(LIFE_SECONDS);
 	joiner_run(channel, &options);
 	_exit(0);
@@ -81,6 +85,10 @@ int join_begin(struct join **ret, const struct join_options *options)
 	struct join *j = malloc(sizeof(*j));
 	int channels[2], error;
 
+	if (options->pid == (uint32_t)getpid()) {
+		free(j);
+		return error_set(-EINVAL, "it is the recorder itself");
+	}
 	if (!j)
 		return error_memory("joining a process");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channels)) {

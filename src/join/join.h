@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts a library into a program that runs already (x86-64, glibc), and has one function of it called
- * in a thread of its own. The program is not stopped: one of its threads is borrowed for less than a
- * millisecond, and goes back by itself.
+ * Puts a library into a program that runs already (x86-64, glibc), and has one function of it
+ * called in a thread of its own. The program is not stopped: one of its threads is borrowed for
+ * less than a millisecond, and goes back by itself.
  *
  *	join.c      the door: a process of ours that does it, and its result
  *	joiner.c    the course, in that process
@@ -12,8 +12,8 @@
  *	tracee.c    one thread, stopped
  *	stub.S      the code that the program runs for us
  *
- * Whoever is killed, and whenever: the program goes on. The process that joins does not end with the
- * recorder. It is bounded in time, and once the borrowed thread runs again nothing of ours is
+ * Whoever is killed, and whenever: the program goes on. The process that joins does not end with
+ * the recorder. It is bounded in time, and once the borrowed thread runs again nothing of ours is
  * needed to bring it back.
  */
 #pragma once

@@ -41,21 +41,25 @@
 #include "join/threads.h"
 
 #define LIBRARY_BYTES_MAX ((off_t)64 << 20)
-#define ATTEMPTS	  20
+#define MAKE_NS		  (10 * NS_PER_SECOND) /* with one thread after another */
 #define POLL_US		  50
 #define LOCK_NS		  (10 * NS_PER_SECOND)
 #define BEGIN_NS	  (2 * NS_PER_SECOND) /* until the borrowed thread is back */
 #define STUCK_NS	  NS_PER_MS	      /* it waits so long for a lock: it is put back */
+#define SPIN_NS		  (100 * NS_PER_MS)   /* it has run so long to no end: for a lock, too */
 #define LOAD_NS		  (10 * NS_PER_SECOND)
+#define EARLIER_NS	  (15 * NS_PER_SECOND) /* the program's side gives up in less */
 #define LEAVE_NS	  (2 * NS_PER_SECOND)
 #define NEW_NS		  (2 * NS_PER_SECOND) /* of a thread that was made, to offer its socket */
+#define NOT_MADE	  "a thread cannot be made in it (a limit of threads, or of memory)"
 
 struct course {
 	const struct join_options *options;
 	struct subject *subject;
 	int lock; /* other joiners wait for it */
 	uint64_t cave, region;
-	bool written; /* our code is in the cave */
+	bool written;	/* our code is in the cave */
+	bool abandoned; /* a thread may be stopped for us, and is let go by our end */
 	struct tracee borrowed;
 	struct user_regs_struct way_back;
 	int socket; /* the recorder's end; -1: not taken yet */
@@ -73,17 +77,16 @@ static bool write_word(const struct course *c, size_t offset, uint32_t value)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* The kernel's lock on a file of the process that all recorders see alike. */
+/* The kernel's lock on a file of the process that all recorders see alike, and nobody who may not
+ * trace it: for whom it cannot be opened the next step has the words. */
 static int take_lock(struct course *c)
 {
 	uint64_t deadline_ns = clock_now_ns() + LOCK_NS;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", c->options->pid);
+	snprintf(path, sizeof(path), "/proc/%u/mem", c->options->pid);
 	c->lock = open(path, O_RDONLY | O_CLOEXEC);
-	if (c->lock < 0)
-		return error_errno(-errno, "cannot be found");
-	while (flock(c->lock, LOCK_EX | LOCK_NB)) {
+	while (c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return error_errno(-errno, "cannot keep other recorders away");
 		if (clock_now_ns() > deadline_ns)
@@ -109,22 +112,42 @@ static int find_room(struct course *c)
 	return c->region ? 0 : error_set(-ENOSPC, "its address space is full");
 }
 
+static bool settle(const struct course *c, bool all)
+{
+	struct code_range code = {c->cave, STUB_BYTES};
+
+	return threads_settle(c->subject, c->options->pid, c->borrowed.tid, all, &code);
+}
+
+/* Whether somebody is in the region of an earlier joiner. */
+static bool is_alive(const struct course *c, uint64_t region)
+{
+	char mark[sizeof(((struct stub_region *)NULL)->alive)];
+
+	return subject_read(c->subject, region + REGION_ALIVE, mark, sizeof(mark)) ==
+		       sizeof(mark) &&
+	       !memcmp(mark, STUB_MAGIC_TEXT, sizeof(mark));
+}
+
 /* A thread that an earlier joiner has left may still need the code that is there, for seconds. */
 static int await_earlier(const struct course *c)
 {
-	uint64_t deadline_ns = clock_now_ns() + LOAD_NS;
-	uint8_t code[64 + STUB_DATA_BYTES];
+	uint64_t deadline_ns = clock_now_ns() + EARLIER_NS;
+	uint8_t code[STUB_BYTES];
 	struct stub_data old;
-	char byte;
 
-	if (subject_read(c->subject, c->cave, code, 64) != 64 || memcmp(code, stub_begin, 64))
-		return 0;
-	if (subject_read(c->subject, c->cave + (uint64_t)(stub_data - stub_begin), &old,
-		    sizeof(old)) != sizeof(old))
+	if (subject_read(c->subject, c->cave, code, sizeof(code)) != (ssize_t)sizeof(code))
 		return error_set(-EIO, "cannot read its code");
-	while (subject_read(c->subject, old.region, &byte, 1) == 1 && clock_now_ns() < deadline_ns)
-		usleep(1000);
-	return threads_settle(c->options->pid) ? 0 : error_set(-EBUSY, "another recorder joins it");
+	if (!is_our_code(code, sizeof(code)))
+		return 0;
+	memcpy(&old, code + (stub_data - stub_begin), sizeof(old));
+	while (!settle(c, true) || is_alive(c, old.region))
+		if (clock_now_ns() > deadline_ns)
+			return error_set(
+				-EBUSY, "a thread of it is still busy with an earlier recorder");
+		else
+			usleep(1000);
+	return 0;
 }
 
 /* --- borrow ----------------------------------------------------------------------------------- */
@@ -172,8 +195,8 @@ static void make_code(const struct course *c, uint8_t *ret)
 	memcpy(ret + (stub_data - stub_begin), &data, sizeof(data));
 }
 
-/* What is written is read again through the thread: it is the thread's memory, and not that of a program
- * that its process ran before. */
+/* What is written is read again through the thread: it is the thread's memory, and not that of a
+ * program that its process ran before. */
 static int write_code(struct course *c)
 {
 	uint8_t code[STUB_BYTES], there[STUB_BYTES];
@@ -234,7 +257,7 @@ static int borrow(struct course *c)
 		return error;
 	if (is_filtered(pid, c->borrowed.tid))
 		error = filters_check(c->borrowed.tid);
-	c->way_back = threads_way_back(pid, &c->borrowed);
+	c->way_back = threads_way_back(&c->borrowed);
 	error = error ?: write_code(c);
 	error = error ?: send_to(c, (uint64_t)(stub_enter - stub_begin));
 	if (error)
@@ -245,21 +268,15 @@ static int borrow(struct course *c)
 
 /* --- put back --------------------------------------------------------------------------------- */
 
-static bool waits_for_lock(const struct course *c)
+/* pthread_create sleeps for nothing else. */
+static bool is_wait_for_lock(long call)
 {
-	struct buf text = BUF_INIT;
-	char path[64];
-	bool waits;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%d/syscall", c->options->pid,
-		(int)c->borrowed.tid);
-	waits = !io_read_file(path, 1024, &text) && strtol(buf_text(&text), NULL, 10) == SYS_futex;
-	buf_release(&text);
-	return waits;
+	return call == SYS_futex || call == SYS_nanosleep || call == SYS_clock_nanosleep;
 }
 
-/* 1: it is on its way home, without having made a thread; 0: it is not to be put back; or -errno. */
-static int put_back(struct course *c)
+/* 1: it is on its way home, without having made a thread; 0: it is not to be put back; or -errno.
+ */
+static int put_back(struct course *c, bool spins)
 {
 	struct stub_region region;
 	struct tracee now;
@@ -268,12 +285,14 @@ static int put_back(struct course *c)
 
 	if (error == -ESRCH || error == -EAGAIN)
 		return 0;
+	c->abandoned = error == -ETIMEDOUT;
 	if (error)
 		return error;
-	stuck = now.registers.orig_rax == SYS_futex && read_region(c, &region) && !region.back &&
-		!region.state && !region.thread;
+	stuck = (spins || is_wait_for_lock((long)now.registers.orig_rax)) &&
+		read_region(c, &region) && is_alive(c, c->region) && !region.made && !region.thread;
 	if (stuck) {
 		error = tracee_set_xstate(&c->borrowed);
+		error = error ?: tracee_set_shadow_stack(&c->borrowed);
 		error = error ?: send_to(c, (uint64_t)(stub_abandon - stub_begin));
 	}
 	tracee_go(&now);
@@ -294,42 +313,68 @@ static bool await_unmapped(const struct course *c)
 	return true;
 }
 
+static int await_put_back(const struct course *c)
+{
+	return await_unmapped(c) && settle(c, false)
+		       ? -EAGAIN
+		       : error_set(-EIO, "a borrowed thread has not come back");
+}
+
+struct patience {
+	uint64_t begin_ns, stuck_ns, ran_ns;
+	bool mapped;
+};
+
+/* 0: it has made a thread; 1: nothing is known yet; or -errno. */
+static int look_whether_made(const struct course *c, struct patience *p)
+{
+	struct stub_region region = {0};
+
+	if (read_region(c, &region)) {
+		p->mapped = true;
+		return region.made == STUB_MADE ? 0
+		       : region.made		? error_set(-ENOMEM, NOT_MADE)
+						: 1;
+	}
+	return p->mapped ? error_set(-ENOMEM, NOT_MADE) : 1;
+}
+
 /* 0: the thread is back, and another was made; -EAGAIN: it was put back; or another -errno. */
 static int await_back(struct course *c)
 {
-	uint64_t begin_ns = clock_now_ns(), stuck_ns = 0;
-	struct stub_region region = {0};
+	uint32_t pid = c->options->pid;
+	pid_t tid = c->borrowed.tid;
+	struct patience p = {.begin_ns = clock_now_ns(), .ran_ns = threads_time_run(pid, tid)};
 
-	while (clock_now_ns() - begin_ns < BEGIN_NS) {
-		int put;
+	while (clock_now_ns() - p.begin_ns < BEGIN_NS) {
+		bool spins;
+		int made, put;
 
 		usleep(POLL_US);
-		if (read_region(c, &region) && (region.back || region.state))
-			return 0;
-		if (!waits_for_lock(c)) {
-			stuck_ns = 0;
+		made = look_whether_made(c, &p);
+		if (made <= 0)
+			return made;
+		spins = threads_time_run(pid, tid) - p.ran_ns > SPIN_NS;
+		if (is_wait_for_lock(threads_call(pid, tid)))
+			p.stuck_ns = p.stuck_ns ? p.stuck_ns : clock_now_ns();
+		else
+			p.stuck_ns = 0;
+		if (!spins && (!p.stuck_ns || clock_now_ns() - p.stuck_ns < STUCK_NS))
 			continue;
-		}
-		stuck_ns = stuck_ns ? stuck_ns : clock_now_ns();
-		if (clock_now_ns() - stuck_ns < STUCK_NS)
-			continue;
-		put = put_back(c);
-		if (put < 0)
-			return put;
+		put = put_back(c, spins);
 		if (put)
-			return await_unmapped(c) && threads_settle(c->options->pid)
-				       ? -EAGAIN
-				       : error_set(-EIO, "a borrowed thread has not come back");
-		stuck_ns = 0;
+			return put < 0 ? put : await_put_back(c);
+		p.stuck_ns = 0;
 	}
-	return error_set(-ETIMEDOUT, "a thread could not be made in it");
+	return error_set(-ETIMEDOUT, "a thread of it has not got around to it");
 }
 
 static int make_thread(struct course *c)
 {
+	uint64_t deadline_ns = clock_now_ns() + MAKE_NS;
 	int error = -EAGAIN;
 
-	for (int n = 0; error == -EAGAIN && n < ATTEMPTS; n++) {
+	while (error == -EAGAIN && clock_now_ns() < deadline_ns) {
 		error = borrow(c);
 		error = error ?: await_back(c);
 	}
@@ -418,8 +463,8 @@ static int fill_file(const struct course *c, int32_t number)
 	return error;
 }
 
-/* The loader takes a library that is still there for a new one of the same name: the thread's id makes
- * it another. */
+/* The loader takes a library that is still there for a new one of the same name: the thread's id
+ * makes it another. */
 static int say_what_to_load(const struct course *c, const struct stub_region *region)
 {
 	struct stub_region told = {0};
@@ -494,12 +539,12 @@ static void send_result(int channel, int error, int fd)
 }
 
 /* The code goes when nobody runs it any more: the thread that was made has let go of the region as
- * the last it does there. */
+ * the last it does there. Where a thread is not seen to have left it stays. */
 static void clean(struct course *c)
 {
-	if (c->written) {
+	if (c->written && !c->abandoned) {
 		(void)write_word(c, REGION_ACK, 1);
-		if (await_unmapped(c) && threads_settle(c->options->pid))
+		if (await_unmapped(c) && settle(c, true))
 			erase_code(c);
 	}
 	subject_close(c->subject);

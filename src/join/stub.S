@@ -9,8 +9,9 @@
  *	stub_second   the thread that this one makes, and that stays
  *	stub_abandon  the borrowed thread goes back without having made one
  *
- * The borrowed thread's own stack is not used: it may be tiny. From where `back` is set on nothing of
- * the region is used by it, and all that it still needs is in its code's data.
+ * The borrowed thread's own stack is not used: it may be tiny. Signals that came meanwhile are handled
+ * where it sets its mask again, and a handler may take long: only behind that it reports that it is back,
+ * or unmaps the region. From there on all that it needs is in its code's data.
  */
 #include "join/stub.h"
 
@@ -18,6 +19,7 @@
 #define SYS_mmap	   9
 #define SYS_munmap	   11
 #define SYS_rt_sigprocmask 14
+#define SYS_madvise	   28
 #define SYS_nanosleep	   35
 #define SYS_socketpair	   53
 #define SYS_gettid	   186
@@ -44,13 +46,22 @@ stub_enter:
 	mov $-1, %r8
 	mov $0, %r9d
 	syscall
+	mov $0, %r12d		/* the region to report to that it is back, */
+	mov $0, %r13d		/* and the one to unmap */
 	mov DATA(STUB_REGION), %rbx
 	mov %rbx, %rcx
 	not %rcx
 	lea 1(%rax, %rcx), %rcx	/* what we got less what we wanted */
 	jrcxz 1f
 	jmp go_back
-1:	lea REGION_STACK(%rbx), %rsp
+1:	mov $SYS_madvise, %eax
+	mov %rbx, %rdi
+	mov $4096, %esi
+	mov $18, %edx		/* MADV_WIPEONFORK: in a child nobody is here */
+	syscall
+	mov DATA(STUB_MAGIC), %rax
+	mov %rax, REGION_ALIVE(%rbx)
+	lea REGION_STACK(%rbx), %rsp
 	pushfq
 	cld
 	sub $8, %rsp
@@ -73,23 +84,19 @@ stub_enter:
 	mov $-1, %edx
 	xrstor64 REGION_XSTATE(%rbx)
 	test %ebp, %ebp
-	mov $0, %r12d
-	cmovne %rbx, %r12	/* no thread: the region is nobody's */
+	mov $STUB_MADE, %eax
+	mov $STUB_NOT_MADE, %ecx
+	cmovne %ecx, %eax
+	cmove %rbx, %r12
+	cmovne %rbx, %r13	/* no thread: the region is nobody's */
+	mov %eax, REGION_MADE(%rbx)
 	add $8, %rsp
 	popfq			/* from here on no instruction changes flags */
-	mov REGISTER(7), %rsp
-	movl $1, REGION_BACK(%rbx)
-	mov %r12, %rcx
-	jrcxz go_back
-	mov %r12, %rdi
-	jmp unmap_and_go_back
+	jmp go_back
 
 stub_abandon:
-	mov DATA(STUB_REGION), %rdi
-unmap_and_go_back:
-	mov $SYS_munmap, %eax
-	mov $REGION_BYTES, %esi
-	syscall
+	mov $0, %r12d
+	mov DATA(STUB_REGION), %r13
 go_back:
 	mov REGISTER(7), %rsp
 	mov $SYS_rt_sigprocmask, %eax
@@ -98,6 +105,16 @@ go_back:
 	mov $0, %edx
 	mov $8, %r10d
 	syscall
+	mov %r12, %rcx
+	jrcxz 1f
+	movl $1, REGION_BACK(%r12)
+1:	mov %r13, %rcx
+	jrcxz 2f
+	mov $SYS_munmap, %eax
+	mov %r13, %rdi
+	mov $REGION_BYTES, %esi
+	syscall
+2:
 	mov REGISTER(0), %rax
 	mov REGISTER(1), %rcx
 	mov REGISTER(2), %rdx
@@ -128,6 +145,7 @@ stub_first:
 	test %eax, %eax
 	jz 1f
 	movl $STUB_FAILED, REGION_STATE(%rbx)
+	movq $0, REGION_ALIVE(%rbx) /* nobody unmaps it: the C library knows of its stack */
 1:	xor %eax, %eax
 	pop %rbx
 	ret

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/printable.h"
 #include "base/proc_text.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
@@ -35,6 +36,7 @@
 #define PLACE_MOST	 0x800000000000ull /* user space */
 #define PLACE_APART	 (64ull << 20)
 #define CAVE_MOST	 PAGE_BYTES
+#define FILES_MAX	 64u /* that are looked into; real programs have five */
 
 struct mapping {
 	uint64_t start, end, offset, inode;
@@ -54,6 +56,8 @@ struct subject {
 	struct buf paths; /* strings, from byte 1 on */
 	struct vec(struct range) unsafe, libraries;
 	struct subject_functions functions;
+	unsigned int files_left;
+	struct stat program; /* its file; all 0: not known */
 };
 
 void subject_close(struct subject *t)
@@ -197,12 +201,15 @@ static int open_by_path(const struct subject *t, const struct mapping *m)
 }
 
 /* The file that is mapped, also when its path is another's by now: where that may be opened. */
-static int open_file(const struct subject *t, const struct mapping *m, struct elf_file **ret)
+static int open_file(struct subject *t, const struct mapping *m, struct elf_file **ret)
 {
 	char path[80];
 	struct stat st;
 	int fd;
 
+	if (!t->files_left)
+		return -E2BIG;
+	t->files_left--;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, t->pid, m->start,
 		m->end);
 	fd = io_open_regular(path, &st);
@@ -283,12 +290,18 @@ static int note_library(struct subject *t, const struct mapping *m)
 /* The program itself, which may bring its allocator. */
 static bool is_program(const struct subject *t, const struct mapping *m)
 {
-	char path[32];
-	struct stat st;
+	return t->program.st_ino && t->program.st_ino == m->inode &&
+	       minor(t->program.st_dev) == m->minor && major(t->program.st_dev) == m->major;
+}
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", t->pid);
-	return !stat(path, &st) && st.st_ino == m->inode && minor(st.st_dev) == m->minor &&
-	       major(st.st_dev) == m->major;
+static int refuse_unread(const struct subject *t, const struct mapping *m, int error)
+{
+	struct buf shown = BUF_INIT;
+
+	printable_puts(&shown, path_of(t, m));
+	error_errno(error, "cannot read '%s'", buf_text(&shown));
+	buf_release(&shown);
+	return error;
 }
 
 static int note_code(struct subject *t, const struct mapping *m)
@@ -305,8 +318,7 @@ static int note_code(struct subject *t, const struct mapping *m)
 		return 0;
 	error = open_file(t, m, &f);
 	if (error)
-		return is_c_library(name) ? error_errno(error, "cannot read '%s'", path_of(t, m))
-					  : 0;
+		return is_c_library(name) ? refuse_unread(t, m, error) : 0;
 	if (is_c_library(name)) {
 		note_functions(t, m, f);
 		error = note_library(t, m);
@@ -316,17 +328,19 @@ static int note_code(struct subject *t, const struct mapping *m)
 	return error;
 }
 
-static bool maps(const struct subject *t, const char *prefix)
+/* Its loader and C library are one file, by either of two names. */
+static bool has_musl(const struct subject *t)
 {
 	vec_foreach (m, &t->mappings)
-		if (m->path && starts_with(name_of(t, m), prefix))
+		if (m->path && (starts_with(name_of(t, m), "ld-musl") ||
+				       strstr(path_of(t, m), "-linux-musl/")))
 			return true;
 	return false;
 }
 
 static int refuse_without(const struct subject *t, const char *function)
 {
-	if (maps(t, "ld-musl"))
+	if (has_musl(t))
 		return error_set(
 			-ENOTSUP, "it uses musl, and only programs with glibc can be joined");
 	if (!t->libraries.count)
@@ -349,6 +363,8 @@ static int note_all_code(struct subject *t)
 
 /* --- what forbids it -------------------------------------------------------------------------- */
 
+#define KCMP_VM 1 /* linux/kcmp.h */
+
 /* The number in the line of /proc/PID/status that begins so; 0: there is none. */
 static unsigned long status_number(const struct buf *status, const char *key)
 {
@@ -357,29 +373,44 @@ static unsigned long status_number(const struct buf *status, const char *key)
 	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
+static bool has_line(const struct buf *status, const char *begin)
+{
+	return strstr(buf_text(status), begin);
+}
+
+static int refuse_by_status(const struct subject *t, const struct buf *status)
+{
+	unsigned long tracer = status_number(status, "\nTracerPid:");
+	unsigned long parent = status_number(status, "\nPPid:");
+
+	if (has_line(status, "\nState:\tZ") || has_line(status, "\nState:\tX"))
+		return error_set(-ESRCH, "it has ended");
+	if (!has_line(status, "\nVmSize:"))
+		return error_set(-ENOTSUP, "it is a thread of the kernel, or is ending");
+	if (tracer)
+		return error_set(-EBUSY, "process %lu traces it (a debugger, or strace)", tracer);
+	if (has_line(status, "\nState:\tT"))
+		return error_set(-EAGAIN, "it is stopped (SIGCONT lets it go on)");
+	/* A child of vfork(2), which runs in its parent's place. */
+	if (parent && !syscall(SYS_kcmp, (pid_t)t->pid, (pid_t)parent, KCMP_VM, 0, 0))
+		return error_set(-EAGAIN, "it still uses the memory of its parent %lu", parent);
+	return 0;
+}
+
 static int check_status(const struct subject *t)
 {
 	struct buf status = BUF_INIT;
-	unsigned long tracer;
 	char path[32];
 	int error;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", t->pid);
 	error = io_read_file(path, STATUS_BYTES_MAX, &status);
-	if (error) {
-		buf_release(&status);
-		return error_errno(error, "cannot read its status");
-	}
-	tracer = status_number(&status, "\nTracerPid:");
-	if (tracer)
-		error = error_set(-EBUSY, "process %lu traces it (a debugger, or strace)", tracer);
-	else if (strstr(buf_text(&status), "\nState:\tT"))
-		error = error_set(-EAGAIN, "it is stopped (SIGCONT lets it go on)");
+	error = error ? error_errno(error, "cannot read its status") : refuse_by_status(t, &status);
 	buf_release(&status);
 	return error;
 }
 
-static int check_program(const struct subject *t)
+static int check_program(struct subject *t)
 {
 	unsigned char head[EI_NIDENT + 4];
 	char path[32];
@@ -388,9 +419,9 @@ static int check_program(const struct subject *t)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", t->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = io_open_regular(path, &t->program);
 	if (fd < 0)
-		return error_errno(-errno, "cannot read its program");
+		return error_errno(fd, "cannot read its program");
 	size = io_read_full(fd, head, sizeof(head));
 	close(fd);
 	if (size != sizeof(head) || memcmp(head, ELFMAG, SELFMAG))
@@ -401,13 +432,19 @@ static int check_program(const struct subject *t)
 	return 0;
 }
 
+static int open_process(struct subject *t)
+{
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	/* One or the other, by the version of the kernel. */
+	if (t->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
+		return error_set(-EINVAL, "is no process, but one of the threads of another");
+	return t->pidfd < 0 ? error_errno(-errno, "cannot be found") : 0;
+}
+
 static int open_memory(struct subject *t)
 {
 	char path[32];
 
-	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	if (t->pidfd < 0)
-		return error_errno(-errno, "cannot be found");
 	snprintf(path, sizeof(path), "/proc/%u/mem", t->pid);
 	t->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (t->memory >= 0)
@@ -428,8 +465,10 @@ int subject_open(struct subject **ret, uint32_t pid)
 		return error_memory("a process");
 	t->pid = pid;
 	t->pidfd = t->memory = -1;
-	error = open_memory(t);
+	t->files_left = FILES_MAX;
+	error = open_process(t);
 	error = error ?: check_status(t);
+	error = error ?: open_memory(t);
 	error = error ?: check_program(t);
 	error = error ?: read_maps(t);
 	error = error ?: note_all_code(t);
@@ -469,7 +508,7 @@ static bool is_filling(const uint8_t *bytes, size_t size)
 }
 
 /* Behind the end of the file's segment, in the mapping's last page. */
-static uint64_t cave_in(const struct subject *t, const struct mapping *m, size_t size,
+static uint64_t cave_in(struct subject *t, const struct mapping *m, size_t size,
 	bool (*is_ours)(const uint8_t *bytes, size_t size))
 {
 	uint8_t bytes[CAVE_MOST];
@@ -496,7 +535,7 @@ static uint64_t cave_in(const struct subject *t, const struct mapping *m, size_t
 }
 
 uint64_t subject_find_cave(
-	const struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size))
+	struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size))
 {
 	static const char *const stays[] = {"libc.so.6", "libc-2.", "ld-linux-x86-64.so", "ld-2.",
 		"libm.so.6", "libm-2.", "libstdc++.so.6", "libpthread", "libdl"};

@@ -46,6 +46,6 @@ bool subject_is_library(const struct subject *t, uint64_t address);
  * an earlier joiner that `is_ours` takes for its own: where they begin, a multiple of 16; 0: there
  * are none. */
 uint64_t subject_find_cave(
-	const struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size));
+	struct subject *t, size_t size, bool (*is_ours)(const uint8_t *bytes, size_t size));
 /* Where so many bytes are not mapped, far from what grows; 0: nowhere. */
 uint64_t subject_find_place(const struct subject *t, size_t size);

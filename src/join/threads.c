@@ -6,13 +6,13 @@
  */
 #include "join/threads.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,12 +23,13 @@
 #include "base/proc_text.h"
 #include "base/vec.h"
 
-#define PATIENCE_NS	(2 * NS_PER_SECOND)
+#define PATIENCE_NS	(5 * NS_PER_SECOND)
 #define STRICT_NS	(NS_PER_SECOND / 2) /* for which all that is looked at of a stack counts */
-#define PAUSE_US	1000
+#define PAUSE_US	300
+#define PAUSE_SHARE	200 /* and so much of the time that has gone by */
 #define STACK_WORDS	2048
 #define STACK_WORDS_FEW 512
-#define THREADS_MAX	4096
+#define THREADS_MAX	4096 /* that are looked at each time to borrow one */
 #define SETTLE_NS	NS_PER_SECOND
 #define SETTLE_RUN_NS	NS_PER_MS
 
@@ -38,7 +39,7 @@
 #define ERESTARTNOHAND	      514
 #define ERESTART_RESTARTBLOCK 516
 
-#define SYSCALL_BYTES 2 /* of the instruction */
+static const uint8_t syscall_code[] = {0x0f, 0x05};
 
 enum rank {
 	RANK_RESTARTS, /* waits in a call that is begun again as if nothing had been */
@@ -57,6 +58,10 @@ struct candidates {
 	struct vec(struct candidate) list;
 };
 
+struct tids {
+	struct vec(pid_t) list;
+};
+
 /* The text of a file of a thread; false: it is gone, or may not be read. */
 static bool read_of_thread(uint32_t pid, pid_t tid, const char *name, struct buf *text)
 {
@@ -66,9 +71,94 @@ static bool read_of_thread(uint32_t pid, pid_t tid, const char *name, struct buf
 	return !io_read_file(path, 65536, text);
 }
 
-static enum rank rank_of_call(unsigned long call)
+static int list_threads(uint32_t pid, struct tids *ret)
 {
-	switch (call) {
+	char path[32];
+	struct dirent *entry;
+	DIR *folder;
+	int error = 0;
+
+	ret->list.count = 0;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	folder = opendir(path);
+	if (!folder)
+		return error_errno(-errno, "cannot list its threads");
+	while (!error && (entry = readdir(folder))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && vec_push(&ret->list, tid))
+			error = error_memory("its threads");
+	}
+	closedir(folder);
+	return error;
+}
+
+/* 0: it is gone. */
+static char state_of(uint32_t pid, pid_t tid)
+{
+	struct buf text = BUF_INIT;
+	struct proc_stat stat = {0};
+
+	if (!read_of_thread(pid, tid, "stat", &text) || !proc_stat_parse(buf_text(&text), &stat))
+		stat.state = 0;
+	buf_release(&text);
+	return stat.state;
+}
+
+/* Where a thread is that does not run (/proc/PID/task/TID/syscall). */
+struct place {
+	long call; /* -1: none */
+	uint64_t arguments[6], sp, pc;
+};
+
+/* False: it runs, is gone, or may not be looked at. */
+static bool find_place(uint32_t pid, pid_t tid, struct place *ret)
+{
+	struct buf text = BUF_INIT;
+	const char *at;
+	char *end;
+	uint64_t words[8] = {0};
+	size_t count = 0;
+
+	if (read_of_thread(pid, tid, "syscall", &text)) {
+		at = buf_text(&text);
+		ret->call = strtol(at, &end, 10);
+		for (; end > at && count < 8 && *end == ' '; count++)
+			words[count] = strtoull(at = end, &end, 16);
+	}
+	buf_release(&text);
+	memcpy(ret->arguments, words, sizeof(ret->arguments));
+	/* Without a call it is "-1 sp pc". */
+	ret->sp = words[count == 2 ? 0 : 6];
+	ret->pc = words[count == 2 ? 1 : 7];
+	return count == 2 || count == 8;
+}
+
+/* What is there of a stack, in words: where it is shorter the rest of its page can be read. */
+static size_t read_stack(const struct subject *t, uint64_t sp, uint64_t *ret, size_t words)
+{
+	ssize_t size = subject_read(t, sp, ret, words * sizeof(*ret));
+
+	if (size < 0)
+		size = subject_read(t, sp, ret, 4096 - (sp & 4095));
+	return size > 0 ? (size_t)size / sizeof(*ret) : 0;
+}
+
+/* Whether a word of its stack may be an address that it returns to there. */
+static bool has_unsafe_word(const struct subject *t, uint64_t sp, size_t words)
+{
+	uint64_t stack[STACK_WORDS];
+	size_t count = read_stack(t, sp, stack, words);
+
+	for (size_t n = 0; n < count; n++)
+		if (subject_is_unsafe(t, stack[n]))
+			return true;
+	return !count;
+}
+
+static enum rank rank_of_call(const struct place *p)
+{
+	switch (p->call) {
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
@@ -82,76 +172,71 @@ static enum rank rank_of_call(unsigned long call)
 	case SYS_select:
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
+	case SYS_io_uring_enter:
 		return RANK_BEGINS;
+	/* What is stopped in the middle of these returns less than it was asked for. */
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_tee:
+	case SYS_vmsplice:
+	case SYS_copy_file_range:
+	case SYS_recvmmsg:
+	case SYS_getrandom:
+	case -1:
+		return RANK_UNFIT;
+	case SYS_recvfrom:
+		return p->arguments[3] & MSG_WAITALL ? RANK_UNFIT : RANK_RESTARTS;
+	case SYS_recvmsg:
+		return p->arguments[2] & MSG_WAITALL ? RANK_UNFIT : RANK_RESTARTS;
 	default:
 		return RANK_RESTARTS;
 	}
 }
 
-/* Of "NUMBER arguments... sp pc" in /proc/PID/task/TID/syscall, or "running". */
-static enum rank rank_of(uint32_t pid, pid_t tid)
+static enum rank rank_of(const struct subject *t, uint32_t pid, pid_t tid, size_t words)
 {
-	struct buf text = BUF_INIT;
-	enum rank rank = RANK_UNFIT;
-	struct proc_stat stat;
+	char state = state_of(pid, tid);
+	struct place place;
 
-	if (!read_of_thread(pid, tid, "stat", &text) || !proc_stat_parse(buf_text(&text), &stat)) {
-		buf_release(&text);
+	if (state == 'R')
+		return RANK_RUNS;
+	if (state != 'S' || !find_place(pid, tid, &place) || subject_is_unsafe(t, place.pc) ||
+		has_unsafe_word(t, place.sp, words))
 		return RANK_UNFIT;
-	}
-	if (stat.state == 'R')
-		rank = RANK_RUNS;
-	buf_reset(&text);
-	if (stat.state == 'S' && read_of_thread(pid, tid, "syscall", &text) &&
-		isdigit((unsigned char)*buf_text(&text)))
-		rank = rank_of_call(strtoul(buf_text(&text), NULL, 10));
-	buf_release(&text);
-	return rank;
+	return rank_of_call(&place);
 }
 
-static int list_threads(uint32_t pid, struct candidates *c)
+static int list_candidates(
+	const struct subject *t, uint32_t pid, size_t words, struct candidates *ret)
 {
-	char path[32];
-	struct dirent *entry;
-	DIR *folder;
-	int error = 0;
+	struct tids tids = {0};
+	int error = list_threads(pid, &tids);
 
-	c->list.count = 0;
-	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	folder = opendir(path);
-	if (!folder)
-		return error_errno(-errno, "cannot list its threads");
-	while (!error && (entry = readdir(folder)) && c->list.count < THREADS_MAX) {
-		struct candidate one = {.tid = atoi(entry->d_name)};
+	ret->list.count = 0;
+	vec_foreach (tid, &tids.list) {
+		struct candidate one = {*tid, RANK_UNFIT};
 
-		if (one.tid <= 0)
-			continue;
-		one.rank = rank_of(pid, one.tid);
-		if (one.rank != RANK_UNFIT && vec_push(&c->list, one))
+		if (error || ret->list.count == THREADS_MAX)
+			break;
+		one.rank = rank_of(t, pid, *tid, words);
+		if (one.rank != RANK_UNFIT && vec_push(&ret->list, one))
 			error = error_memory("its threads");
 	}
-	closedir(folder);
+	vec_release(&tids.list);
 	return error;
 }
 
 static bool is_in_call(const struct user_regs_struct *r)
 {
 	return (long)r->orig_rax >= 0;
-}
-
-/* Whether a word of its stack may be an address that it returns to there. */
-static bool has_unsafe_word(const struct subject *t, uint64_t sp, size_t words)
-{
-	uint64_t stack[STACK_WORDS];
-	ssize_t size = subject_read(t, sp, stack, words * sizeof(stack[0]));
-
-	/* Where the stack is shorter the rest of its page can be read. */
-	if (size < 0)
-		size = subject_read(t, sp, stack, 4096 - (sp & 4095));
-	for (ssize_t n = 0; n < size / (ssize_t)sizeof(stack[0]); n++)
-		if (subject_is_unsafe(t, stack[n]))
-			return true;
-	return size <= 0;
 }
 
 /* glibc's, whose functions find their thread there. */
@@ -163,69 +248,6 @@ static bool has_thread_block(const struct subject *t, const struct user_regs_str
 	       block[0] == r->fs_base && block[2] == r->fs_base;
 }
 
-static bool is_fit(const struct subject *t, const struct tracee *one, size_t words)
-{
-	const struct user_regs_struct *r = &one->registers;
-
-	if (r->cs != 0x33 || !has_thread_block(t, r) || subject_is_unsafe(t, r->rip))
-		return false;
-	if (!is_in_call(r) && (subject_is_library(t, r->rip) || tracee_is_restartable(one)))
-		return false;
-	return !has_unsafe_word(t, r->rsp, words);
-}
-
-/* 1: it is ours; 0: it is not fit just now; or -errno. */
-static int try_one(const struct subject *t, pid_t tid, size_t words, struct tracee *ret)
-{
-	int error = tracee_stop(ret, tid);
-
-	if (error == -ESRCH || error == -EAGAIN)
-		return 0;
-	if (error)
-		return error;
-	if (is_fit(t, ret, words))
-		return 1;
-	tracee_go(ret);
-	return 0;
-}
-
-static int try_all(
-	const struct subject *t, const struct candidates *c, size_t words, struct tracee *ret)
-{
-	int found = 0;
-
-	for (int rank = 0; !found && rank < RANKS; rank++)
-		vec_foreach (one, &c->list)
-			if (!found && (int)one->rank == rank)
-				found = try_one(t, one->tid, words, ret);
-	return found;
-}
-
-int threads_borrow(const struct subject *t, uint32_t pid, struct tracee *ret)
-{
-	struct candidates c = {0};
-	uint64_t begin_ns = clock_now_ns(), spent_ns = 0;
-	int found = 0;
-
-	while (!found && spent_ns < PATIENCE_NS) {
-		found = list_threads(pid, &c);
-		if (!found)
-			found = try_all(
-				t, &c, spent_ns < STRICT_NS ? STACK_WORDS : STACK_WORDS_FEW, ret);
-		if (!found)
-			usleep(PAUSE_US);
-		spent_ns = clock_now_ns() - begin_ns;
-	}
-	vec_release(&c.list);
-	if (found < 0)
-		return found;
-	return found ? 0
-		     : error_set(-EAGAIN,
-			       "none of its threads came to a point where it could be borrowed");
-}
-
-/* --- the way back ----------------------------------------------------------------------------- */
-
 /* A number in hexadecimal behind a key in /proc/PID/task/TID/status. */
 static uint64_t signals_in(const struct buf *status, const char *key)
 {
@@ -234,7 +256,7 @@ static uint64_t signals_in(const struct buf *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
-/* Whether a signal waits that the thread takes: then its call returns EINTR because of that. */
+/* Whether a signal waits that the thread takes. */
 static bool has_signal(uint32_t pid, const struct tracee *t)
 {
 	struct buf status = BUF_INIT;
@@ -246,23 +268,99 @@ static bool has_signal(uint32_t pid, const struct tracee *t)
 	return waiting & ~t->mask;
 }
 
-struct user_regs_struct threads_way_back(uint32_t pid, const struct tracee *t)
+static bool is_restart(long result)
+{
+	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+	       result == -ERESTART_RESTARTBLOCK;
+}
+
+/* A call that is to begin again does so by its instruction; not where a signal is to end it
+ * instead. */
+static bool may_begin_again(const struct subject *t, uint32_t pid, const struct tracee *one)
+{
+	const struct user_regs_struct *r = &one->registers;
+	uint8_t code[sizeof(syscall_code)];
+
+	if (!is_restart((long)r->rax) && (long)r->rax != -EINTR)
+		return true;
+	return subject_read(t, r->rip - sizeof(code), code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, syscall_code, sizeof(code)) && !has_signal(pid, one);
+}
+
+static bool is_fit(const struct subject *t, uint32_t pid, const struct tracee *one, size_t words)
+{
+	const struct user_regs_struct *r = &one->registers;
+
+	if (r->cs != 0x33 || !has_thread_block(t, r) || subject_is_unsafe(t, r->rip))
+		return false;
+	if (is_in_call(r) ? !may_begin_again(t, pid, one)
+			  : subject_is_library(t, r->rip) || tracee_is_restartable(one))
+		return false;
+	return !has_unsafe_word(t, r->rsp, words);
+}
+
+/* 1: it is ours; 0: it is not fit just now; or -errno. */
+static int try_one(
+	const struct subject *t, uint32_t pid, pid_t tid, size_t words, struct tracee *ret)
+{
+	int error = tracee_stop(ret, tid);
+
+	if (error == -ESRCH || error == -EAGAIN)
+		return 0;
+	if (error)
+		return error;
+	if (is_fit(t, pid, ret, words))
+		return 1;
+	tracee_go(ret);
+	return 0;
+}
+
+static int try_all(const struct subject *t, uint32_t pid, const struct candidates *c, size_t words,
+	struct tracee *ret)
+{
+	int found = 0;
+
+	for (int rank = 0; !found && rank < RANKS; rank++)
+		vec_foreach (one, &c->list)
+			if (!found && (int)one->rank == rank)
+				found = try_one(t, pid, one->tid, words, ret);
+	return found;
+}
+
+/* The longer none is found the less often they are looked at, for the sake of those that run. */
+int threads_borrow(const struct subject *t, uint32_t pid, struct tracee *ret)
+{
+	struct candidates c = {0};
+	uint64_t begin_ns = clock_now_ns(), spent_ns = 0;
+	int found = 0;
+
+	while (!found && spent_ns < PATIENCE_NS) {
+		size_t words = spent_ns < STRICT_NS ? STACK_WORDS : STACK_WORDS_FEW;
+
+		found = list_candidates(t, pid, words, &c);
+		found = found ?: try_all(t, pid, &c, words, ret);
+		if (!found)
+			usleep((useconds_t)(PAUSE_US + spent_ns / 1000 / PAUSE_SHARE));
+		spent_ns = clock_now_ns() - begin_ns;
+	}
+	vec_release(&c.list);
+	if (found < 0)
+		return found;
+	return found ? 0
+		     : error_set(-EBUSY,
+			       "none of its threads came to a point where it could be borrowed");
+}
+
+struct user_regs_struct threads_way_back(const struct tracee *t)
 {
 	struct user_regs_struct r = t->registers;
 	long result = (long)r.rax;
 
-	if (!is_in_call(&r))
+	/* Some calls the kernel does not begin again after a stop: nobody sent a signal. */
+	if (!is_in_call(&r) || (!is_restart(result) && result != -EINTR))
 		return r;
-	/* Calls that the kernel does not begin again after a stop: nobody sent a signal. */
-	if (result == -EINTR && !has_signal(pid, t))
-		result = -ERESTARTNOHAND;
-	if (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND) {
-		r.rip -= SYSCALL_BYTES;
-		r.rax = r.orig_rax;
-	} else if (result == -ERESTART_RESTARTBLOCK) {
-		r.rip -= SYSCALL_BYTES;
-		r.rax = SYS_restart_syscall;
-	}
+	r.rip -= sizeof(syscall_code);
+	r.rax = result == -ERESTART_RESTARTBLOCK ? SYS_restart_syscall : r.orig_rax;
 	return r;
 }
 
@@ -273,7 +371,11 @@ struct seen_thread {
 	uint64_t ran_ns;
 };
 
-static uint64_t time_run(uint32_t pid, pid_t tid)
+struct seen {
+	struct vec(struct seen_thread) list;
+};
+
+uint64_t threads_time_run(uint32_t pid, pid_t tid)
 {
 	struct buf text = BUF_INIT;
 	uint64_t ran_ns = read_of_thread(pid, tid, "schedstat", &text)
@@ -284,40 +386,83 @@ static uint64_t time_run(uint32_t pid, pid_t tid)
 	return ran_ns;
 }
 
-static bool has_left(uint32_t pid, const struct seen_thread *t)
+long threads_call(uint32_t pid, pid_t tid)
 {
-	struct buf text = BUF_INIT;
-	struct proc_stat stat;
-	bool asleep = !read_of_thread(pid, t->tid, "stat", &text) ||
-		      !proc_stat_parse(buf_text(&text), &stat) || strchr("SDIZX", stat.state);
+	struct place place;
 
-	buf_release(&text);
-	return asleep || time_run(pid, t->tid) - t->ran_ns > SETTLE_RUN_NS;
+	return find_place(pid, tid, &place) ? place.call : -1;
 }
 
-bool threads_settle(uint32_t pid)
+static bool is_in(const struct code_range *code, uint64_t address)
 {
-	struct seen_thread seen[THREADS_MAX];
+	return address - code->start < code->size;
+}
+
+/* Of one that does not run. The one that was borrowed may be in a signal's handler, which returns
+ * to that code. */
+static bool is_outside(const struct subject *t, uint32_t pid, pid_t tid,
+	const struct code_range *code, bool borrowed)
+{
+	uint64_t stack[STACK_WORDS];
+	struct place place;
+	size_t count;
+
+	if (!find_place(pid, tid, &place) || is_in(code, place.pc))
+		return false;
+	count = borrowed ? read_stack(t, place.sp, stack, STACK_WORDS) : 0;
+	for (size_t n = 0; n < count; n++)
+		if (is_in(code, stack[n]))
+			return false;
+	return true;
+}
+
+static bool has_left(const struct subject *t, uint32_t pid, const struct seen_thread *one,
+	const struct code_range *code, bool borrowed)
+{
+	char state = state_of(pid, one->tid);
+
+	if (!state || strchr("ZX", state))
+		return true;
+	if (threads_time_run(pid, one->tid) - one->ran_ns > SETTLE_RUN_NS)
+		return true;
+	return state != 'R' && is_outside(t, pid, one->tid, code, borrowed);
+}
+
+static int note_threads(uint32_t pid, struct seen *ret)
+{
+	struct tids tids = {0};
+	int error = list_threads(pid, &tids);
+
+	vec_foreach (tid, &tids.list)
+		error = error
+				?: vec_push(&ret->list,
+					   (struct seen_thread){*tid, threads_time_run(pid, *tid)});
+	vec_release(&tids.list);
+	return error;
+}
+
+bool threads_settle(const struct subject *t, uint32_t pid, pid_t borrowed, bool all,
+	const struct code_range *code)
+{
 	uint64_t deadline_ns = clock_now_ns() + SETTLE_NS;
-	struct candidates c = {0};
-	size_t count = 0;
-	bool all = !list_threads(pid, &c);
+	struct seen seen = {0};
+	bool settled = false, waits = !note_threads(pid, &seen);
 
-	vec_foreach (one, &c.list)
-		seen[count++] = (struct seen_thread){one->tid, time_run(pid, one->tid)};
-	vec_release(&c.list);
-	while (all) {
-		bool left = true;
+	while (waits) {
+		settled = true;
+		vec_foreach (one, &seen.list) {
+			bool is_borrowed = one->tid == borrowed;
 
-		for (size_t n = 0; n < count; n++) {
-			if (seen[n].tid && has_left(pid, &seen[n]))
-				seen[n].tid = 0;
-			left = left && !seen[n].tid;
+			if (!one->tid || (!all && !is_borrowed))
+				continue;
+			if (has_left(t, pid, one, code, is_borrowed))
+				one->tid = 0;
+			settled = settled && !one->tid;
 		}
-		if (left)
-			return true;
-		all = clock_now_ns() < deadline_ns;
-		usleep(PAUSE_US);
+		waits = !settled && clock_now_ns() < deadline_ns;
+		if (waits)
+			usleep(PAUSE_US);
 	}
-	return false;
+	vec_release(&seen.list);
+	return settled;
 }
