@@ -9,7 +9,7 @@ CLI_TESTS := $(wildcard tests/cli/*.t)
 # With sanitizers these lead through nothing that others do not: they are about the library in the program and the
 # simulated GPU, which are never sanitized, about this tree, what a browser makes of files, what the kernel measures, and
 # what is slow, too large or killed.
-UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends docs inject install kill launches \
+UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends docs inject install join kill launches \
 	off_cpu own_thread sampling sim sim_layout situations stacks structure vendor_words) $(addprefix attack/,blocking_file \
 	blocking_memory little_memory) truth/truth truth/python)
 

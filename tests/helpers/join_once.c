@@ -4,8 +4,8 @@
  *
  *	join_once PID LIBRARY ENTRY [TIMES [MILLISECONDS]]
  *
- * Each time it says what the library has said, or why it could not be; it stays there for so long. With
- * no time it stays until standard input ends.
+ * Each time it says what the library has said, or why it could not be; it stays there for so long.
+ * With no time it stays until standard input ends.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that is joined and that checks itself: whatever is done to its threads, its calls return
- * what they return alone, and its calculations what they are.
+ * A program that is joined and that checks itself: whatever is done to its threads, its calls
+ * return what they return alone, and its calculations what they are.
  *
  *	join_target MODE...	each in a thread of its own, but the first, until SIGTERM; prints how
  *				often each went well, and what did not
+ *
+ * What a call waits for is done by a process of its own: the thread that waits is the only one.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,13 +18,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/futex.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MODES_MAX = 64, SHORT_MS = 30 };
+enum { MODES_MAX = 64, SHORT_MS = 30, MANY_BYTES = 300000 };
+
+static const struct timespec brief = {.tv_nsec = SHORT_MS * 1000000l};
 
 static volatile sig_atomic_t ended;
 static volatile unsigned long signals_seen;
@@ -141,27 +153,256 @@ static bool waits_for_events(void)
 	return result ? failed("epoll_wait", result) : waited(since);
 }
 
-static void *write_later(void *context)
+/* --- with a partner --------------------------------------------------------------------------- */
+
+struct wish {
+	char what; /* the mode's name begins so */
+	int number;
+};
+
+struct message {
+	long type;
+	char text[8];
+};
+
+static struct sockaddr_un address_of(int number)
 {
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "join_target %d", number);
+	return a;
+}
+
+static void grant(int stream, struct wish wish)
+{
+	static char bytes[MANY_BYTES];
+	struct message message = {1, "x"};
+	struct sockaddr_un address = address_of(wish.number);
+
 	usleep(SHORT_MS * 1000);
-	(void)!write(*(int *)context, "x", 1);
-	return NULL;
+	switch (wish.what) {
+	case 'r': /* in two parts */
+		(void)!write(stream, bytes, 1);
+		usleep(SHORT_MS * 1000);
+		(void)!write(stream, bytes, 1);
+		return;
+	case 'w':
+		(void)!recv(stream, bytes, sizeof(bytes), MSG_WAITALL);
+		return;
+	case 'a':
+		stream = socket(AF_UNIX, SOCK_STREAM, 0);
+		(void)!connect(stream, (struct sockaddr *)&address, sizeof(address));
+		close(stream);
+		return;
+	case 'm':
+		msgsnd(wish.number, &message, sizeof(message.text), 0);
+		return;
+	default:
+		syscall(SYS_tgkill, getppid(), wish.number, SIGUSR1);
+	}
+}
+
+static __thread int wishes, stream;
+
+/* Granted a little later. */
+static void ask(char what, int number)
+{
+	struct wish wish = {what, number};
+	int ends[4];
+
+	if (!wishes) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) ||
+			socketpair(AF_UNIX, SOCK_STREAM, 0, ends + 2))
+			abort();
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			signal(SIGTERM, SIG_IGN);
+			while (recv(ends[1], &wish, sizeof(wish), 0) == sizeof(wish))
+				grant(ends[3], wish);
+			_exit(0);
+		}
+		close(ends[1]);
+		close(ends[3]);
+		wishes = ends[0];
+		stream = ends[2];
+	}
+	(void)!send(wishes, &wish, sizeof(wish), 0);
 }
 
 static bool reads(void)
 {
-	int ends[2];
-	pthread_t other;
-	ssize_t n;
-	char byte = 0;
+	char byte[2];
+	ssize_t first, second;
 
-	if (pipe(ends) || pthread_create(&other, NULL, write_later, &ends[1]))
-		return failed("pipe", 0);
-	n = read(ends[0], &byte, 1);
-	pthread_join(other, NULL);
+	ask('r', 0);
+	first = read(stream, byte, 1);
+	second = read(stream, byte, 1);
+	return first == 1 && second == 1 ? true : failed("read", (double)first);
+}
+
+static bool receives_all(void)
+{
+	char bytes[2];
+	ssize_t n;
+
+	ask('r', 0);
+	n = recv(stream, bytes, 2, MSG_WAITALL);
+	return n == 2 ? true : failed("recv", (double)n);
+}
+
+static bool writes(void)
+{
+	static char bytes[MANY_BYTES];
+	ssize_t n;
+
+	ask('w', 0);
+	n = write(stream, bytes, sizeof(bytes));
+	return n == MANY_BYTES ? true : failed("write", (double)n);
+}
+
+static bool accepts(void)
+{
+	static __thread int listening;
+	int tid = (int)syscall(SYS_gettid), fd;
+	struct sockaddr_un address = address_of(tid);
+
+	if (!listening) {
+		listening = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (bind(listening, (struct sockaddr *)&address, sizeof(address)) ||
+			listen(listening, 1))
+			return failed("listen", 0);
+	}
+	ask('a', tid);
+	fd = accept(listening, NULL, NULL);
+	if (fd < 0)
+		return failed("accept", fd);
+	close(fd);
+	return true;
+}
+
+static bool receives_message(void)
+{
+	struct message message = {0};
+	int queue = msgget(IPC_PRIVATE, 0600);
+	ssize_t n;
+
+	ask('m', queue);
+	n = msgrcv(queue, &message, sizeof(message.text), 0, 0);
+	msgctl(queue, IPC_RMID, NULL);
+	return n == sizeof(message.text) ? true : failed("msgrcv", (double)n);
+}
+
+static __thread volatile sig_atomic_t awakened;
+
+static void awake(int number)
+{
+	awakened = 1;
+}
+
+/* It is not lost, however short the call is away from its waiting. */
+static bool suspends(void)
+{
+	struct sigaction action = {.sa_handler = awake};
+	sigset_t one, others;
+	int result;
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &one, &others);
+	sigdelset(&others, SIGUSR1);
+	awakened = 0;
+	ask('s', (int)syscall(SYS_gettid));
+	result = sigsuspend(&others);
+	return result == -1 && errno == EINTR && awakened ? true : failed("sigsuspend", awakened);
+}
+
+/* --- alone ------------------------------------------------------------------------------------ */
+
+static bool selects(void)
+{
+	struct timeval t = {.tv_usec = SHORT_MS * 1000};
+	double since = now_ms();
+	int result = select(0, NULL, NULL, NULL, &t);
+
+	return result ? failed("select", result) : waited(since);
+}
+
+static bool polls_precisely(void)
+{
+	double since = now_ms();
+	int result = ppoll(NULL, 0, &brief, NULL);
+
+	return result ? failed("ppoll", result) : waited(since);
+}
+
+static bool sleeps_until(void)
+{
+	struct timespec until;
+	double since = now_ms();
+	int result;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += brief.tv_nsec;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	result = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	return result ? failed("clock_nanosleep", result) : waited(since);
+}
+
+static bool waits_for_futex(void)
+{
+	unsigned int word = 0;
+	double since = now_ms();
+	long result = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &brief, NULL, 0);
+
+	return result == -1 && errno == ETIMEDOUT ? waited(since) : failed("futex", (double)result);
+}
+
+static bool waits_for_signal(void)
+{
+	sigset_t one;
+	double since = now_ms();
+	int result;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	result = sigtimedwait(&one, NULL, &brief);
+	return result == -1 && errno == EAGAIN ? waited(since) : failed("sigtimedwait", result);
+}
+
+static bool waits_for_semaphore(void)
+{
+	struct sembuf down = {0, -1, 0};
+	int set = semget(IPC_PRIVATE, 1, 0600), result, error;
+	double since = now_ms();
+
+	result = semtimedop(set, &down, 1, &brief);
+	error = errno;
+	semctl(set, 0, IPC_RMID);
+	errno = error;
+	return result == -1 && error == EAGAIN ? waited(since) : failed("semtimedop", result);
+}
+
+static bool receives_in_time(void)
+{
+	struct timeval t = {.tv_usec = SHORT_MS * 1000};
+	int ends[2];
+	char byte;
+	double since = now_ms();
+	ssize_t n;
+	int error;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ||
+		setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)))
+		return failed("socketpair", 0);
+	n = recv(ends[0], &byte, 1, 0);
+	error = errno;
 	close(ends[0]);
 	close(ends[1]);
-	return n == 1 && byte == 'x' ? true : failed("read", (double)n);
+	errno = error;
+	return n == -1 && error == EAGAIN ? waited(since) : failed("recv", (double)n);
 }
 
 static bool waits_for_condition(void)
@@ -207,8 +448,20 @@ static const struct work modes[] = {
 	{"sleep", sleeps},
 	{"poll", polls},
 	{"epoll", waits_for_events},
-	{"read", reads},
+	{"select", selects},
+	{"ppoll", polls_precisely},
+	{"sleep_until", sleeps_until},
+	{"futex", waits_for_futex},
 	{"condition", waits_for_condition},
+	{"sigtimedwait", waits_for_signal},
+	{"semtimedop", waits_for_semaphore},
+	{"recv_timeout", receives_in_time},
+	{"read", reads},
+	{"recv_all", receives_all},
+	{"write", writes},
+	{"accept", accepts},
+	{"msgrcv", receives_message},
+	{"sigsuspend", suspends},
 	{"signals", sends_signals},
 };
 
