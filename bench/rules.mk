@@ -22,6 +22,9 @@ $(B)/bench/ring_writer: $(B)/obj/bench/ring_writer.o $(INJECT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lpthread -ldl
 
+# Sees each stop of a thread.
+$(B)/bench/join: LDFLAGS += -Wl,--wrap=tracee_stop,--wrap=tracee_go
+
 # For bench/gpu/overhead.py, which needs a GPU.
 $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 	@mkdir -p $(@D)
