@@ -48,6 +48,7 @@ def target(*modes, **more):
 
 def end(process):
     """What it says of itself, if anything went wrong."""
+    time.sleep(0.3) # each of its threads has gone one round
     process.terminate()
     said = process.stdout.read()
     process.wait()
