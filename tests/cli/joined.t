@@ -172,9 +172,10 @@ def check_end():
 
 def check_two():
     with running(ROUNDS, "--pause", "300") as program:
-        first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-d", "4", "-o", "first.xpu", "-p", str(program.pid)])
+        first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
         wait_for(lambda: has_library(program.pid))
-        record(program.pid, path="second.xpu")
+        record(program.pid, seconds="4", path="second.xpu")
+        first.send_signal(signal.SIGINT)
         first.wait()
         whole("the first of two recorders", "first.xpu")
         tap.result(lost("second.xpu").get("gpu_taken") == 1 and not report("second.xpu")["gpu_ns"],
