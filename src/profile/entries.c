@@ -136,6 +136,15 @@ static const struct entry_field counter_fields[] = {
 	ID(profile_counter, unit, TABLE_STRINGS),
 };
 
+static const struct entry_field burst_fields[] = {
+	ID(profile_burst, process, TABLE_PROCESSES),
+	NUMBER(profile_burst, instance),
+	NUMBER(profile_burst, since_ns),
+	NUMBER(profile_burst, until_ns),
+	NUMBER(profile_burst, start_ns),
+	NUMBER(profile_burst, end_ns),
+};
+
 #define FORMAT(text, type, may_update, struct_name, list)                                          \
 	{                                                                                          \
 		.name = (text), .chunk = (type), .updates = (may_update),                          \
@@ -165,6 +174,7 @@ const struct entry_format entry_formats[TABLE_COUNT] = {
 	[TABLE_WINDOWS] = FORMAT("window", CHUNK_WINDOWS, false, profile_window, window_fields),
 	[TABLE_COUNTERS] =
 		FORMAT("counter", CHUNK_COUNTERS, false, profile_counter, counter_fields),
+	[TABLE_BURSTS] = FORMAT("burst", CHUNK_BURSTS, false, profile_burst, burst_fields),
 };
 
 _Static_assert(

@@ -58,6 +58,7 @@
 #define CHUNK_INSTRUCTIONS  CHUNK_TYPE('I', 'N', 'S', 'T')
 #define CHUNK_WINDOWS	    CHUNK_TYPE('W', 'I', 'N', 'S')
 #define CHUNK_COUNTERS	    CHUNK_TYPE('C', 'T', 'R', 'S')
+#define CHUNK_BURSTS	    CHUNK_TYPE('B', 'R', 'S', 'T')
 
 static inline void put_u32(uint8_t *p, uint32_t x)
 {

@@ -8,6 +8,7 @@
  *	 processes <-- threads
  *	   devices <-- ops (what a piece of GPU work is: kernel + shape, kind of copy, ...)
  *	           <-- windows (stretches of time in which instructions were sampled)
+ *	 processes <-- bursts (stretches of time in which GPU work was recorded, where not all was)
  *	  counters (what hardware counters count)
  *	   modules <-- GPU functions <-- instructions --> inlines
  *
@@ -298,6 +299,20 @@ struct profile_window {
 	bool exact;
 };
 
+/*
+ * Under --overhead GPU work is recorded in bursts: a stretch of time whose calls are followed, with
+ * all the work that they asked for. It begins at a random time of its period, and stands for all of
+ * it. One without a length says that no burst came in the period.
+ */
+struct profile_burst {
+	uint32_t process;
+	uint32_t instance;
+	uint64_t since_ns; /* the period */
+	uint64_t until_ns;
+	uint64_t start_ns; /* the burst */
+	uint64_t end_ns;
+};
+
 /* What a hardware counter counts. */
 struct profile_counter {
 	/* string: the vendor's, "dram__read_throughput.avg.pct_of_peak_sustained_elapsed" */
@@ -327,6 +342,7 @@ struct profile_call {
 	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;
 	uint32_t correlation;
+	double weight; /* as in profile_work */
 };
 
 /* Why a piece of work has no launching stack. */
@@ -359,6 +375,10 @@ struct profile_work {
 	uint32_t instance;
 	uint32_t correlation;
 	enum profile_join join;
+	/* From a reader, in no file: how many pieces it stands for, and in which burst it was asked
+	 * for (bursts.h). 1 and 0 where everything was recorded. */
+	double weight;
+	uint32_t burst;
 };
 
 /* Why a call that asks for work has none. */
@@ -662,6 +682,8 @@ enum profile_loss {
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
 #define META_JOINED	  "joined" /* pids of programs that ran already, a line each; absent: none */
+#define META_OVERHEAD                                                                              \
+	"overhead" /* percent: GPU work was recorded in bursts, at this cost at most; absent: all was */
 #define META_STALLS                                                                                \
 	"stalls" /* "continuous" or "exact": how instructions were sampled; absent: not */
 #define META_OFF_CPU                                                                               \
@@ -679,6 +701,12 @@ enum profile_loss {
 	"drivers_refused" /* why none or not all, where they were wanted: lines of text */
 #define META_EXIT_STATUS "exit_status" /* of the command, as a shell would give it */
 #define META_VERSION	 "xpuprof"     /* version that wrote it */
+
+/* What stands for `weight` times as much. */
+static inline uint64_t profile_weighed(uint64_t n, double weight)
+{
+	return weight == 1 ? n : (uint64_t)((double)n * weight + 0.5);
+}
 
 /* Short names ("HtoD", "pinned", "failed", ...) and sentences for reports; never NULL. */
 const char *profile_copy_name(unsigned int kind);

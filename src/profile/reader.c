@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "profile/bursts.h"
 #include "profile/cpu_times.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
@@ -68,6 +69,7 @@ struct profile_reader {
 
 	struct cpu_times accounts;
 	uint64_t unsampled; /* see unsampled_at */
+	struct bursts bursts;
 
 	uint64_t until;		    /* no chunk that begins there, or behind it, is read */
 	uint32_t most[TABLE_COUNT]; /* entries */
@@ -230,6 +232,7 @@ union any_entry {
 	struct profile_instruction instruction;
 	struct profile_window window;
 	struct profile_counter counter;
+	struct profile_burst burst;
 };
 
 static int read_entries(
@@ -470,6 +473,29 @@ static void weigh_sample(const struct profile_reader *r, struct profile_sample *
 					: cpu_time_next_part(a, s->period_ns);
 }
 
+static void weigh_work(const struct profile_reader *r, struct profile_work *w)
+{
+	w->burst = bursts_find(
+		&r->bursts, w->instance, w->launch_ns ? w->launch_ns : w->start_ns);
+	w->weight = bursts_weight(&r->bursts, w->burst);
+}
+
+static void weigh_call(const struct profile_reader *r, struct profile_call *c)
+{
+	c->weight = bursts_weight(
+		&r->bursts, bursts_find(&r->bursts, c->instance, c->start_ns));
+}
+
+static void weigh(const struct profile_reader *r, struct profile_event *e)
+{
+	if (e->kind == EVENT_SAMPLE)
+		weigh_sample(r, &e->sample);
+	else if (e->kind == EVENT_WORK)
+		weigh_work(r, &e->work);
+	else if (e->kind == EVENT_CALL)
+		weigh_call(r, &e->call);
+}
+
 /* Time that no sample stands for, behind all events. The n-th is of thread n / 2. */
 static bool unsampled_at(const struct profile_reader *r, uint64_t n, struct profile_sample *ret)
 {
@@ -509,8 +535,7 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
 				return stop_damaged(r, "holds an event that makes no sense");
 			if (got) {
 				count_event(r, ret);
-				if (ret->kind == EVENT_SAMPLE)
-					weigh_sample(r, &ret->sample);
+				weigh(r, ret);
 				return 1;
 			}
 		}
@@ -559,21 +584,47 @@ static int check_header(struct profile_reader *r)
 	return 0;
 }
 
-/* Reads a chunk of accounts. One that makes no sense ends the reading when it is its turn. */
-static void read_accounts(struct profile_reader *r, uint64_t at, uint32_t size, uint64_t file_bytes)
+static void read_accounts(
+	struct profile_reader *r, const uint8_t *payload, uint32_t size, uint64_t file_bytes)
 {
-	uint8_t *payload = calloc(1, (size_t)size + READ_PAST);
 	uint64_t most = file_bytes / 5; /* a thread's entry has as many bytes, at least */
 
-	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size)
-		(void)cpu_times_decode(payload, payload + size,
-			most < UINT32_MAX ? (uint32_t)most : UINT32_MAX, &r->accounts);
+	(void)cpu_times_decode(payload, payload + size,
+		most < UINT32_MAX ? (uint32_t)most : UINT32_MAX, &r->accounts);
+}
+
+static void read_bursts(struct profile_reader *r, const uint8_t *payload, uint32_t size)
+{
+	const uint8_t *p = payload, *end = payload + size, *at;
+	struct profile_burst burst;
+	struct text text;
+
+	(void)varint_get(&p); /* the first one's id */
+	while (p < end && decode_bytes(&p, end, &text)) {
+		at = (const uint8_t *)text.data;
+		if (!entry_decode(TABLE_BURSTS, &at, p, &burst) || bursts_add(&r->bursts, &burst))
+			return;
+	}
+}
+
+/* Reads a chunk ahead. One that makes no sense ends the reading when it is its turn. */
+static void read_ahead(
+	struct profile_reader *r, uint32_t type, uint64_t at, uint32_t size, uint64_t file_bytes)
+{
+	uint8_t *payload = calloc(1, (size_t)size + READ_PAST);
+
+	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size) {
+		if (type == CHUNK_ACCOUNTS)
+			read_accounts(r, payload, size, file_bytes);
+		else
+			read_bursts(r, payload, size);
+	}
 	free(payload);
 }
 
-/* Accounts are at the end of a file, and events are divided by them: they are looked for before all
- * else. A file that cannot be read twice has none. */
-static void find_accounts(struct profile_reader *r)
+/* Accounts are at the end of a file, bursts behind what they are of, and events are weighed by
+ * them: they are looked for before all else. A file that cannot be read twice has none. */
+static void look_ahead(struct profile_reader *r)
 {
 	uint8_t header[CHUNK_HEADER_BYTES];
 	uint64_t at = FILE_HEADER_BYTES;
@@ -587,10 +638,11 @@ static void find_accounts(struct profile_reader *r)
 		at += sizeof(header);
 		if (size > CHUNK_MAX_BYTES)
 			return;
-		if (type == CHUNK_ACCOUNTS)
-			read_accounts(r, at, size, (uint64_t)file.st_size);
+		if (type == CHUNK_ACCOUNTS || type == CHUNK_BURSTS)
+			read_ahead(r, type, at, size, (uint64_t)file.st_size);
 		at += size;
 	}
+	bursts_weigh(&r->bursts);
 }
 
 static int open_file(struct profile_reader *r)
@@ -602,7 +654,7 @@ static int open_file(struct profile_reader *r)
 		return error_errno(-errno, "cannot open '%s'", r->path);
 	error = check_header(r);
 	if (!error)
-		find_accounts(r);
+		look_ahead(r);
 	return error;
 }
 
@@ -670,6 +722,7 @@ void profile_reader_close(struct profile_reader *r)
 	for (int table = 0; table < TABLE_COUNT; table++)
 		vec_release(&r->entries[table]);
 	cpu_times_release(&r->accounts);
+	bursts_release(&r->bursts);
 	vec_release(&r->meta);
 	free(r->meta_block);
 	free(r->buffer);
@@ -784,6 +837,11 @@ const struct profile_counter *profile_counter(const struct profile_reader *r, ui
 	return entry_at(r, TABLE_COUNTERS, id);
 }
 
+const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_BURSTS, id);
+}
+
 struct profile_counts profile_counts(const struct profile_reader *r)
 {
 	return (struct profile_counts){
@@ -801,6 +859,7 @@ struct profile_counts profile_counts(const struct profile_reader *r)
 		.instructions = r->counts[TABLE_INSTRUCTIONS],
 		.windows = r->counts[TABLE_WINDOWS],
 		.counters = r->counts[TABLE_COUNTERS],
+		.bursts = r->counts[TABLE_BURSTS],
 	};
 }
 

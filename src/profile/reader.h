@@ -75,10 +75,11 @@ const struct profile_gpu_function *profile_gpu_function(
 const struct profile_instruction *profile_instruction(const struct profile_reader *r, uint32_t id);
 const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id);
 const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id);
+const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id);
 
 struct profile_counts {
 	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,
-		inlines, segments, gpu_functions, instructions, windows, counters;
+		inlines, segments, gpu_functions, instructions, windows, counters, bursts;
 };
 
 struct profile_counts profile_counts(const struct profile_reader *r);

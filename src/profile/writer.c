@@ -799,27 +799,36 @@ int profile_add_instruction(
 		w, TABLE_INSTRUCTIONS, i, BYTES_THROUGH(profile_instruction, offset), ret_id);
 }
 
-/* Nothing asks for them again, so they are not kept. */
+/* For tables that nothing asks for again: their entries are not kept. */
+static int add_unkept(struct profile_writer *w, enum profile_table table, const void *entry)
+{
+	if (w->error)
+		return fail_sticky(w);
+	if (w->continued)
+		return fail_continued(w, table);
+	if (w->counts[table] == UINT32_MAX)
+		return fail_memory(w);
+	if (!entry_is_valid(table, entry, w->counts[table] + 1, w->counts))
+		return fail_invalid(w, entry_formats[table].name);
+	return write_entry(w, table, entry);
+}
+
 int profile_add_window(
 	struct profile_writer *w, const struct profile_window *window, uint32_t *ret_id)
 {
 	uint32_t id = w->counts[TABLE_WINDOWS] + 1;
-	int error;
+	int error = add_unkept(w, TABLE_WINDOWS, window);
 
-	if (w->error)
-		return fail_sticky(w);
-	if (w->continued)
-		return fail_continued(w, TABLE_WINDOWS);
-	if (w->counts[TABLE_WINDOWS] == UINT32_MAX)
-		return fail_memory(w);
-	if (!entry_is_valid(TABLE_WINDOWS, window, id, w->counts))
-		return fail_invalid(w, entry_formats[TABLE_WINDOWS].name);
-	error = write_entry(w, TABLE_WINDOWS, window);
 	if (error)
 		return error;
 	w->totals.window_samples += window->samples;
 	*ret_id = id;
 	return 0;
+}
+
+int profile_add_burst(struct profile_writer *w, const struct profile_burst *burst)
+{
+	return add_unkept(w, TABLE_BURSTS, burst);
 }
 
 int profile_add_counter(struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id)
@@ -1204,6 +1213,7 @@ static int copy_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_OPS] = counts.ops;
 	w->counts[TABLE_WINDOWS] = counts.windows;
 	w->counts[TABLE_COUNTERS] = counts.counters;
+	w->counts[TABLE_BURSTS] = counts.bursts;
 	w->continued = true;
 	error = error
 			?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,

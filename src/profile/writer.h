@@ -102,6 +102,7 @@ int profile_add_instruction(
 /* Every one is new. */
 int profile_add_window(
 	struct profile_writer *w, const struct profile_window *window, uint32_t *ret_id);
+int profile_add_burst(struct profile_writer *w, const struct profile_burst *burst);
 int profile_add_counter(
 	struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id);
 
