@@ -475,15 +475,13 @@ static void weigh_sample(const struct profile_reader *r, struct profile_sample *
 
 static void weigh_work(const struct profile_reader *r, struct profile_work *w)
 {
-	w->burst = bursts_find(
-		&r->bursts, w->instance, w->launch_ns ? w->launch_ns : w->start_ns);
+	w->burst = bursts_find(&r->bursts, w->instance, w->launch_ns ? w->launch_ns : w->start_ns);
 	w->weight = bursts_weight(&r->bursts, w->burst);
 }
 
 static void weigh_call(const struct profile_reader *r, struct profile_call *c)
 {
-	c->weight = bursts_weight(
-		&r->bursts, bursts_find(&r->bursts, c->instance, c->start_ns));
+	c->weight = bursts_weight(&r->bursts, bursts_find(&r->bursts, c->instance, c->start_ns));
 }
 
 static void weigh(const struct profile_reader *r, struct profile_event *e)
