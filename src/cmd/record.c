@@ -52,6 +52,7 @@ struct record {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;
+	double overhead; /* percent; 0: all GPU work is recorded; negative: not said */
 	uint64_t counter_interval_ns, wait_min_ns;
 	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
@@ -234,6 +235,26 @@ static int parse_counters(void *target, const char *value)
 	return 0;
 }
 
+/* In millionths, as the library has it: 10 at least. */
+#define OVERHEAD_MIN 0.001
+
+static int parse_overhead(void *target, const char *value)
+{
+	struct record *r = target;
+	char *end;
+
+	if (!strcmp(value, "off")) {
+		r->overhead = 0;
+		return 0;
+	}
+	errno = 0;
+	r->overhead = strtod(value, &end);
+	if (end == value || *end || errno || !(r->overhead >= OVERHEAD_MIN) || r->overhead > 100)
+		return error_set(
+			-1, "takes a percentage from 0.001 to 100, or 'off', not '%s'", value);
+	return 0;
+}
+
 static int parse_drivers(void *target, const char *value)
 {
 	struct record *r = target;
@@ -292,9 +313,11 @@ static int parse(struct record *r, int argc, char **argv)
 			"when COMMAND has ended, wait so long for what it left running (default "
 			"1)"),
 		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
-			"record the CPU side of a running process, what it has started and starts"),
-		OPTION_FLAG(
-			'a', "all", &r->whole_system, "record the CPU side of the whole system"),
+			"record a process that runs, what it has started and starts"),
+		OPTION_FLAG('a', "all", &r->whole_system,
+			"record the whole system; GPU work with '--overhead 1'"),
+		OPTION_CALL(0, "overhead", "PERCENT", parse_overhead, r,
+			"record GPU work now and then only, so that it costs PERCENT at most"),
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
@@ -352,6 +375,13 @@ static int check(const struct record *r, char **command)
 	if (r->stalls && r->cpu_only)
 		return options_wrong(
 			&usage, "--stalls samples GPU work, and --cpu-only wants none");
+	if (r->overhead > 0 && r->cpu_only)
+		return options_wrong(
+			&usage, "--overhead is that of GPU work, and --cpu-only wants none");
+	if (r->overhead > 0 && r->stalls)
+		return options_wrong(&usage,
+			"--stalls samples instructions all the time, --overhead only lets it "
+			"record now and then: give one of them");
 	if (r->counter_interval_ns && r->cpu_only)
 		return options_wrong(&usage, "--counters samples GPUs, and --cpu-only wants none");
 	if (r->counter_interval_ns && !*command)
@@ -630,6 +660,14 @@ static int find_profile(struct record *r, const struct target_user *u)
 	return place_find(&r->profile, &u->account, r->profile_path, "create");
 }
 
+/* In millionths. Programs that nobody asked for by name are hardly to notice it. */
+static uint32_t overhead(const struct record *r)
+{
+	double percent = r->overhead < 0 ? r->whole_system : r->overhead;
+
+	return (uint32_t)(percent * 1e4 + 0.5);
+}
+
 static struct outcome open_and_record(
 	struct record *r, struct target_user *u, const struct signals *signals, char **command)
 {
@@ -644,7 +682,8 @@ static struct outcome open_and_record(
 		.pid = (pid_t)r->pid,
 		.whole_system = r->whole_system,
 		.cpu = !r->gpu_only,
-		.gpu = !r->cpu_only && !r->whole_system,
+		.gpu = !r->cpu_only,
+		.overhead = overhead(r),
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,
@@ -707,7 +746,7 @@ static int prepare_and_run(struct record *r, char **command)
 
 int cmd_record(int argc, char **argv)
 {
-	struct record r = {.hz = 99, .wait_seconds = 1, .profile = PLACE_NONE};
+	struct record r = {.hz = 99, .overhead = -1, .wait_seconds = 1, .profile = PLACE_NONE};
 	int first = parse(&r, argc, argv);
 	int status = first < 0 ? options_status(first) : check(&r, argv + first);
 

@@ -48,6 +48,9 @@ struct gpu_options {
 	enum gpu_stalls stalls;
 	/* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
 	unsigned int stall_period;
+	/* Work is recorded in bursts (profile_burst) that cost a program so many millionths of its
+	 * time at most; 0: all is recorded. Not beside stalls. */
+	uint32_t overhead;
 	/* of samples of hardware counters; 0: none. Not beside stalls */
 	uint64_t counter_interval_ns;
 	char **environment; /* the program's; NULL: ours */

@@ -15,12 +15,22 @@
 
 #include "wire/wire.h"
 
+/* What an API reports, where not everything is (bursts.h). */
+enum inject_follow {
+	FOLLOW_NOTHING = 0,
+	FOLLOW_CALLS, /* it calls back */
+	FOLLOW_WORK,  /* so too, and it records the work that is asked for */
+};
+
 struct inject_api {
 	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and
 	 * makes it report work: WIRE_REASON_NONE, or why not. */
 	enum wire_reason (*start)(void);
-	/* In the same thread, when stacks can be walked: from now on calls are reported, too. */
+	/* In the same thread, when stacks can be walked: from now on calls are reported, too.
+	 * Under library.overhead both do nothing but find out whether that is possible. */
 	enum wire_reason (*follow_calls)(void);
+	/* Our thread, under library.overhead: from now on this is reported. */
+	void (*follow)(enum inject_follow what);
 
 	/* Our thread, every round: what the API has to do now and then. */
 	void (*tick)(void);

@@ -5,10 +5,12 @@
  *
  *	          +--> sleep, at most a tick ---+
  *	          |                             v
+ *	          |          begin or end a burst, if due (bursts.h)
  *	          |          flush, if due; drain what is complete
  *	          |                             |
  *	          +---- nothing special <-------+--> the process ends: finish, DONE, end
  *	                                        +--> stop: stop, finish, DONE, leave, end
+ *	                                        +--> it costs too much: so too, QUIET instead of DONE
  *	                                        +--> the recorder is gone: stop, discard, leave, end
  *
  * The API is asked at short intervals while the ring moves, and not at all until the program calls
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 #include "inject/api.h"
+#include "inject/bursts.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"
 #include "inject/space.h"
@@ -147,11 +150,11 @@ static void flush_if_due(void)
 	collector.flushed_ns = now_ns();
 }
 
-static void report_done(void)
+static void report_end(enum wire_state state)
 {
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	sent_report();
-	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
+	__atomic_store_n(&library.ring.control->state, state, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
 }
 
@@ -166,17 +169,26 @@ static void leave_program(void)
 /* The process ends. */
 static void finish(void)
 {
+	bursts_end();
 	library.api->finish(false);
-	report_done();
+	report_end(WIRE_DONE);
 }
 
 /* The program goes on without us. */
-static void stop(void)
+static void stop(enum wire_state state)
 {
+	bursts_end();
 	library.api->stop();
 	library.api->finish(true);
-	report_done();
+	report_end(state);
 	leave_program();
+}
+
+/* The budget cannot be held. */
+static void give_up(void)
+{
+	library.ring.control->reason = WIRE_REASON_OVERHEAD;
+	stop(WIRE_QUIET);
 }
 
 /* The program goes on, and nobody reads us any more. */
@@ -203,11 +215,15 @@ static bool work_on(void)
 	}
 	if (__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST) ==
 		WIRE_COMMAND_STOP) {
-		stop();
+		stop(WIRE_DONE);
 		return false;
 	}
 	if (connection_lost(&library.connection)) {
 		abandon();
+		return false;
+	}
+	if (!bursts_round()) {
+		give_up();
 		return false;
 	}
 	library.ring.control->echo =
@@ -239,8 +255,9 @@ void collector_run(void)
 	collector.head = __atomic_load_n(&library.ring.control->head, __ATOMIC_RELAXED);
 	introduce_thread();
 	collector.flushed_ns = collector.moved_ns = now_ns();
+	bursts_begin();
 	do
-		sleep_until_needed(TICK_NS);
+		sleep_until_needed(bursts_sleep_ns(TICK_NS));
 	while (work_on());
 	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&library.finished);

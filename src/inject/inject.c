@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inject/api.h"
+#include "inject/asked.h"
 #include "inject/leave.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"
@@ -118,7 +119,9 @@ static enum wire_reason start_api(void)
 {
 	const struct inject_api *api = library.api;
 	enum wire_reason reason =
-		tables_init() || stacks_init() ? WIRE_REASON_MEMORY : api->start();
+		tables_init() || stacks_init() || (library.overhead && asked_init())
+			? WIRE_REASON_MEMORY
+			: api->start();
 
 	if (reason)
 		return reason;
@@ -138,6 +141,8 @@ static bool begin_running(void)
 		go_quiet(reason);
 		return false;
 	}
+	/* All kinds of calls at once: one of a thread is not to be seen before another's. */
+	__atomic_store_n(&library.guard->recording, !library.overhead, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
 	return true;
 }
@@ -169,6 +174,7 @@ static void apply_configuration(void *memory, uint32_t slots)
 	library.queue_times = control->queue_times;
 	library.walk = control->walk;
 	library.syncs = control->syncs;
+	library.overhead = control->overhead;
 	/* Modules that are loaded already give no samples, and a context that is there no place
 	 * for them. */
 	library.stalls = library.joined ? WIRE_STALLS_NONE : (uint8_t)control->stalls;
@@ -186,7 +192,6 @@ static bool come_alive(void *memory, uint32_t slots)
 		return false;
 	}
 	library.guard->alive = 1;
-	library.guard->recording = 1;
 	return true;
 }
 
@@ -243,6 +248,7 @@ static bool release_all(void)
 		return false;
 	stacks_release();
 	tables_release();
+	asked_release();
 	connection_release_ring();
 	release_guard();
 	return true;

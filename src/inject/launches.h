@@ -37,6 +37,9 @@ struct call_target {
 	uint32_t stream;  /* 0: none, or unknown */
 };
 
+/* Of an open call, beside enum wire_call_flag: it is timed (bursts.h), and nothing else. */
+#define CALL_IS_TIMED (1u << 15)
+
 struct open_call {
 	uint64_t start_ns;
 	uint32_t correlation;
@@ -117,7 +120,7 @@ static inline bool call_is_new(uint32_t correlation)
 			return false;
 	if (launches_are_held() && !launching.holds)
 		launches_wait();
-	return is_recording();
+	return is_recording() || is_timing();
 }
 
 /* The caller fills in its time, and what else the API reports of it. */

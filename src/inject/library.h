@@ -14,6 +14,8 @@
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
  *	tables.c      strings and operations that the recorder has already: our thread
  *	sent.c        what was written to the ring: our thread
+ *	bursts.c      recording at a stated cost, now and then only: our thread
+ *	asked.c       what was asked for in these times: the launch path, and our thread
  *	collector.c   our thread
  *
  * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before
@@ -43,6 +45,7 @@ struct guard {
 	uint32_t recording; /* callbacks are to act */
 	uint32_t held;	    /* threads that want no launches to begin just now (launches_hold) */
 	uint64_t held_until_ns; /* how long the others wait */
+	uint32_t timing;	/* callbacks are to time calls, and nothing else (bursts.h) */
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */
@@ -67,6 +70,7 @@ struct library {
 	bool syncs;	/* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
+	uint32_t overhead; /* millionths: the budget (bursts.h); 0: everything is recorded */
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	const struct inject_api *api;
 	uint32_t news;		 /* changes: the recorder should look at the ring soon */
@@ -87,6 +91,11 @@ static inline bool is_alive(void)
 static inline bool is_recording(void)
 {
 	return __atomic_load_n(&library.guard->recording, __ATOMIC_RELAXED);
+}
+
+static inline bool is_timing(void)
+{
+	return __atomic_load_n(&library.guard->timing, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t now_ns(void)

@@ -174,6 +174,9 @@ static const struct loss losses[LOSS_KINDS] = {
 		"place in JIT code named as what was first there; other code came to it later"),
 	[LOSS_ACCOUNTS] = LOSS_ONE("accounts_lost",
 		"threads whose CPU time, or a part of it, is missing", "thread whose CPU time, or a part of it, is missing"),
+	[LOSS_GPU_OVERHEAD] = LOSS_ONE("gpu_overhead",
+		"processes whose GPU work was not recorded to the end: --overhead could not be held",
+		"process whose GPU work was not recorded to the end: --overhead could not be held"),
 	[LOSS_WALK_GUESSED] = WALK("walk_guessed", "some callers are guesses"),
 };
 // clang-format on

@@ -656,6 +656,8 @@ enum profile_loss {
 	LOSS_JIT_REPLACED,
 	LOSS_ACCOUNTS,	   /* threads whose CPU time, or a part of it, was not reported */
 	LOSS_WALK_GUESSED, /* a reason as LOSS_WALK_NO_ROOT: callers were guessed */
+	/* processes that were not recorded any more, as that cost more than it might */
+	LOSS_GPU_OVERHEAD,
 	LOSS_KINDS
 };
 

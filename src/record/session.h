@@ -68,6 +68,7 @@ struct session_options {
 	enum gpu_stalls stalls;
 	/* a sample every 2^stall_period cycles; 0: chosen from the device */
 	unsigned int stall_period;
+	uint32_t overhead;   /* of GPU work, in millionths: as gpu_options.overhead */
 	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
 	bool waits;		      /* of threads; with stacks those that last as long as this */

@@ -210,6 +210,7 @@ static int open_gpu(struct session *s)
 		.walk = libraries_walk(s),
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
+		.overhead = s->options.overhead,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
 		.user = session_lesser_user(s),
@@ -316,6 +317,14 @@ static int describe_samples(struct session *s)
 	return error;
 }
 
+static int describe_overhead(struct session *s)
+{
+	char percent[32];
+
+	snprintf(percent, sizeof(percent), "%g", (double)s->options.overhead / 1e4);
+	return profile_set_meta(s->writer, META_OVERHEAD, percent);
+}
+
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
@@ -337,6 +346,8 @@ static int describe_machine(struct session *s)
 		error = describe_samples(s);
 	if (takes_waits(s))
 		error = error ?: session_describe(s, META_OFF_CPU, s->options.wait_min_ns);
+	if (s->options.gpu && s->options.overhead)
+		error = error ?: describe_overhead(s);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));
 	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
 }

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	13u
+#define WIRE_VERSION	14u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -126,6 +126,7 @@ enum wire_reason {
 	WIRE_REASON_NO_TRACER, /* none that fits the driver */
 	WIRE_REASON_REFUSED,   /* the tracer refused */
 	WIRE_REASON_MEMORY,    /* memory or threads were short */
+	WIRE_REASON_OVERHEAD,  /* it costs more than it may */
 	WIRE_REASONS
 };
 
@@ -158,7 +159,10 @@ struct wire_control {
 	uint32_t stall_period;
 	/* what calls wait for is to be reported (wire_call, WIRE_EVENT_RECORD) */
 	uint32_t syncs;
-	uint8_t pad0[24];
+	/* work is recorded in bursts (wire_burst) that cost so many millionths of the time at
+	 * most; 0: all is recorded */
+	uint32_t overhead;
+	uint8_t pad0[20];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -219,6 +223,7 @@ enum wire_type {
 	WIRE_TRACER_ENDED,
 	WIRE_EVENT_RECORD,
 	WIRE_THREAD,
+	WIRE_BURST,
 	WIRE_TYPES
 };
 
@@ -451,6 +456,18 @@ struct wire_window {
 	uint64_t samples;
 	uint64_t dropped;
 	uint64_t without_code;
+};
+
+/* A burst (profile_burst) is over, with the period that it stands for: that ends at until_ns, or
+ * earlier with the next one's since_ns. Its calls came before it. */
+struct wire_burst {
+	uint8_t type;
+	uint8_t pad[7];
+	uint64_t since_ns; /* the period */
+	uint64_t until_ns;
+	uint64_t start_ns; /* the burst: end_ns, if there was none */
+	uint64_t end_ns;
+	uint64_t pad2[2];
 };
 
 /* `count` wire_stall rows follow, of the latest window. */

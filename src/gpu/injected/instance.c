@@ -131,6 +131,7 @@ static void write_control(struct instance *i)
 	c->syncs = o->syncs;
 	c->stalls = o->stalls;
 	c->stall_period = o->stall_period;
+	c->overhead = o->overhead;
 	c->command = i->injected->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
@@ -335,12 +336,16 @@ static bool answers(struct instance *i)
 	return now - i->echo_ns < SILENCE_NS;
 }
 
-static bool is_over(struct instance *i)
+static bool says_end(const struct instance *i)
 {
 	uint32_t state = __atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE);
 
-	return state == WIRE_DONE || state == WIRE_QUIET ||
-	       (i->fd < 0 && (i->missing || !answers(i)));
+	return state == WIRE_DONE || state == WIRE_QUIET;
+}
+
+static bool is_over(struct instance *i)
+{
+	return says_end(i) || (i->fd < 0 && (i->missing || !answers(i)));
 }
 
 void instance_snapshot(struct instance *i, bool force)
@@ -474,6 +479,7 @@ static void count_reason(struct instance *i)
 		[WIRE_REASON_NO_TRACER] = LOSS_GPU_NO_TRACER,
 		[WIRE_REASON_REFUSED] = LOSS_GPU_REFUSED,
 		[WIRE_REASON_MEMORY] = LOSS_GPU_MEMORY,
+		[WIRE_REASON_OVERHEAD] = LOSS_GPU_OVERHEAD,
 	};
 	const struct wire_control *control = i->reader.ring.control;
 	uint32_t reason;
@@ -500,7 +506,7 @@ static void count_unseen(struct instance *i)
 static int end(struct instance *i)
 {
 	const struct gpu_events *events = &i->injected->shared->events;
-	int error = 0;
+	int error = record_last_burst(i, says_end(i));
 
 	if (i->corrupt)
 		record_count_loss(i, LOSS_GPU_CORRUPT, 1);
@@ -509,7 +515,7 @@ static int end(struct instance *i)
 	count_unseen(i);
 	due_end(i);
 	i->phase = INSTANCE_ENDED;
-	if (i->broken && events->instance_broken)
+	if (!error && i->broken && events->instance_broken)
 		error = events->instance_broken(events->context, i->number);
 	return error ?: events->instance_end(events->context, i->number);
 }

@@ -114,6 +114,7 @@ struct instance {
 	uint64_t echo_ns;
 	uint64_t counted[WIRE_COUNTS];
 	uint64_t reported_ns;
+	struct wire_burst burst;      /* the latest, which is not written yet; all 0: none came */
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct instance_op) ops;
 	struct instance_device devices[WIRE_DEVICES];
@@ -181,6 +182,8 @@ bool instance_is_live(const struct instance *i);
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
  * trusted), or -errno of the events' receiver. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
+/* At the end of an instance; was_told: the library has said that it is over. */
+int record_last_burst(struct instance *i, bool was_told);
 /* walked_stacks.c: the same, of these two kinds. */
 int walked_decode_stack(
 	struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);

@@ -21,7 +21,8 @@
 
 #define ENDS_DESCRIBED 8 /* processes; one line stands for all others */
 #define MESSAGE_MAX    4096u
-#define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
+#define SLACK_NS       NS_PER_SECOND	     /* of times against the recording's own */
+#define PERIOD_MAX_NS  (100 * NS_PER_SECOND) /* of bursts: the library's are shorter */
 
 _Static_assert(
 	(int)WIRE_CALL_LAUNCH == (int)CALL_LAUNCH && (int)WIRE_CALL_COPY == (int)CALL_COPY &&
@@ -265,6 +266,57 @@ static int decode_thread(struct instance *i, const struct wire_thread *t)
 	i->introduced = true;
 	error = record_find_thread(i, t->tid, &thread);
 	return error || !thread ? error : tasks_set_profiler(i->injected->shared->tasks, thread);
+}
+
+static int write_burst(struct instance *i, const struct wire_burst *b)
+{
+	struct profile_burst burst = {.process = i->process,
+		.instance = i->number,
+		.since_ns = b->since_ns,
+		.until_ns = b->until_ns,
+		.start_ns = b->start_ns,
+		.end_ns = b->end_ns};
+
+	return b->until_ns ? profile_add_burst(i->injected->shared->writer, &burst) : 0;
+}
+
+static bool burst_makes_sense(const struct instance *i, const struct wire_burst *b, uint64_t now_ns)
+{
+	return i->injected->options.overhead && b->since_ns >= i->burst.end_ns &&
+	       b->start_ns >= b->since_ns && b->end_ns >= b->start_ns && b->until_ns >= b->end_ns &&
+	       b->until_ns - b->end_ns <= PERIOD_MAX_NS &&
+	       record_is_plausible(i, b->since_ns, b->end_ns, now_ns);
+}
+
+/* It comes when it is over, and its period is not: that ends with what comes next. */
+static int decode_burst(struct instance *i, const struct wire_burst *b, uint64_t now_ns)
+{
+	int error;
+
+	if (!burst_makes_sense(i, b, now_ns))
+		return invalid(i);
+	if (i->burst.until_ns > b->since_ns)
+		i->burst.until_ns = b->since_ns;
+	error = write_burst(i, &i->burst);
+	i->burst = *b;
+	return error;
+}
+
+int record_last_burst(struct instance *i, bool was_told)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct wire_burst rest = {.since_ns = i->burst.until_ns,
+		.until_ns = now_ns,
+		.start_ns = now_ns,
+		.end_ns = now_ns};
+	int error;
+
+	if (i->burst.until_ns > now_ns)
+		i->burst.until_ns = now_ns;
+	error = write_burst(i, &i->burst);
+	if (error || was_told || !rest.since_ns || rest.since_ns >= now_ns)
+		return error;
+	return write_burst(i, &rest);
 }
 
 static int decode_string(struct instance *i, const void *record, size_t size)
@@ -547,6 +599,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return decode_event_record(i, record, now_ns);
 	case WIRE_THREAD:
 		return decode_thread(i, record);
+	case WIRE_BURST:
+		return decode_burst(i, record, now_ns);
 	default:
 		return -EPROTO;
 	}

@@ -361,6 +361,7 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	REQUIRED(Unsubscribe, (void *subscriber))                                                  \
 	REQUIRED(                                                                                  \
 		EnableCallback, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t id)) \
+	REQUIRED(EnableDomain, (uint32_t enable, void *subscriber, uint32_t domain))               \
 	REQUIRED(ActivityRegisterCallbacks,                                                        \
 		(cupti_buffer_requested requested, cupti_buffer_completed completed))              \
 	REQUIRED(ActivityEnable, (uint32_t kind))                                                  \

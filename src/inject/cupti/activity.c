@@ -8,6 +8,8 @@
  * are also added up here, so that the recorder can check whether all of them arrived.
  */
 #include "inject/cupti/cupti.h"
+#include "inject/asked.h"
+#include "inject/bursts.h"
 #include "inject/launches.h"
 #include "inject/library.h"
 
@@ -107,10 +109,17 @@ static void add_reported(uint64_t start_ns, uint64_t end_ns)
 		__atomic_store_n(sum, *sum + (end_ns - start_ns), __ATOMIC_RELAXED);
 }
 
+/* Of a call that we have not reported. */
+static bool is_of_no_call(uint32_t correlation)
+{
+	return library.overhead ? !asked_for(correlation) : is_from_before(correlation);
+}
+
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
 {
-	if (is_from_before(work->correlation))
+	if (is_of_no_call(work->correlation))
 		return;
+	bursts_count_work();
 	add_reported(work->start_ns, work->end_ns);
 	introduce_device(op->device);
 	work->op = table_op(op, name);

@@ -120,7 +120,10 @@ static int enable_activity(void)
 	set_clock();
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
-	return enable_records();
+	result = enable_records();
+	if (library.overhead)
+		disable_records(); /* until there is a burst */
+	return result;
 }
 
 static bool is_in_use(int result)
@@ -181,7 +184,7 @@ static enum wire_reason start(void)
 
 static enum wire_reason follow_calls(void)
 {
-	return enable_callbacks(true) ? WIRE_REASON_NONE : WIRE_REASON_REFUSED;
+	return enable_callbacks() ? WIRE_REASON_NONE : WIRE_REASON_REFUSED;
 }
 
 /* ------------------------------------------------------- our thread */
@@ -220,6 +223,25 @@ static void flush_all(void)
 	drain();
 }
 
+static void follow(enum inject_follow what)
+{
+	if (health_has_ended())
+		return;
+	pthread_mutex_lock(&library.no_fork);
+	switch (what) {
+	case FOLLOW_CALLS:
+		enable_call_callbacks();
+		break;
+	case FOLLOW_WORK:
+		enable_records();
+		break;
+	case FOLLOW_NOTHING:
+		disable_records();
+		disable_call_callbacks();
+	}
+	pthread_mutex_unlock(&library.no_fork);
+}
+
 /* If CUPTI has ended, only what it had handed over before is left to send. */
 static void report_end(void)
 {
@@ -249,7 +271,7 @@ static void stop(void)
 		disable_records();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	if (works)
-		enable_callbacks(false);
+		disable_callbacks();
 	pthread_mutex_unlock(&library.no_fork);
 }
 
@@ -274,6 +296,7 @@ static void discard(void)
 static const struct inject_api api = {
 	.start = start,
 	.follow_calls = follow_calls,
+	.follow = follow,
 	.tick = tick,
 	.flush = flush,
 	.drain = drain,

@@ -54,8 +54,13 @@ int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
 
 /* CUPTI's callback, given to cuptiSubscribe. */
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
-/* Switches the callbacks we want on (or off): how many CUPTI accepted. */
-unsigned int enable_callbacks(bool on);
+/* Switches the callbacks we want on: how many CUPTI accepted. */
+unsigned int enable_callbacks(void);
+/* And off. */
+void disable_callbacks(void);
+/* The same of calls alone. */
+unsigned int enable_call_callbacks(void);
+void disable_call_callbacks(void);
 
 /* The pool of activity buffers: 0 or -errno. */
 int buffers_init(void);

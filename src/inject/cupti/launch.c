@@ -12,6 +12,8 @@
  *	cudaLaunchKernel EXIT    it is: its record
  */
 #include "inject/cupti/cupti.h"
+#include "inject/asked.h"
+#include "inject/bursts.h"
 #include "inject/cupti/graphs.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
@@ -93,6 +95,12 @@ static void find_target(
 		syncs_find_target_of_graph(info->detail[1], d, &open->target);
 }
 
+/* Whether the call that begins is reported; else it is only timed. */
+static bool is_reported(uint32_t correlation)
+{
+	return !library.overhead || (is_recording() && asked_add(correlation));
+}
+
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
 	const void *frame)
 {
@@ -102,6 +110,11 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 		return;
 	graphs_call_begins();
 	open = call_open(d->correlation_id, call);
+	if (!is_reported(d->correlation_id)) {
+		open->flags = CALL_IS_TIMED;
+		open->start_ns = now_ns();
+		return;
+	}
 	if (is_empty(info, d))
 		open->flags |= WIRE_FLAG_EMPTY;
 	open->start_ns = now_ns();
@@ -122,6 +135,11 @@ static void report_call(const struct call_info *info, uint32_t call_id,
 	call_report(&record);
 }
 
+static bool is_launch(const struct call_info *info)
+{
+	return info->kind == WIRE_CALL_LAUNCH || info->kind == WIRE_CALL_GRAPH;
+}
+
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
 	const struct cupti_callback_data *d)
 {
@@ -129,13 +147,17 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 
 	if (!open)
 		return;
+	if (library.overhead && is_launch(info))
+		bursts_time_call(!(open->flags & CALL_IS_TIMED), now_ns() - open->start_ns);
+	if (open->flags & CALL_IS_TIMED)
+		return;
 	if (!open->target.context)
 		find_target(info, d, open); /* the call itself made the thread's context */
 	if (info->kind == WIRE_CALL_EVENT)
 		syncs_send_record(d, &open->target, open->start_ns);
 	else
 		report_call(info, CUDA_CALL_ID(domain, id), d, open);
-	if (library.stalls && (info->kind == WIRE_CALL_LAUNCH || info->kind == WIRE_CALL_GRAPH))
+	if (library.stalls && is_launch(info))
 		sampling_launched();
 }
 
@@ -185,8 +207,12 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
  * recording has just stopped. */
 static bool is_wanted(uint32_t domain, uint32_t id)
 {
-	return is_recording() || (domain == CUPTI_DOMAIN_RESOURCE && is_alive() &&
-					 id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING);
+	if (is_recording() || !is_alive())
+		return is_recording();
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		return library.overhead || id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING;
+	/* calls that are timed, or that began while they were recorded */
+	return library.overhead;
 }
 
 /* A call of the driver or the runtime. */
@@ -236,27 +262,53 @@ static void enable_resources(bool on, const uint32_t *ids, size_t count)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, ids[n]);
 }
 
-unsigned int enable_callbacks(bool on)
+unsigned int enable_call_callbacks(void)
 {
 	struct cupti *c = &cupti;
 	unsigned int accepted = 0;
 
 	for (uint32_t id = 0; id < CUDA_CALL_NUMBERS; id++) {
 		if (is_followed(&runtime_calls[id]))
-			accepted += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
+			accepted +=
+				!c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
 		if (is_followed(&driver_calls[id]))
-			accepted += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
+			accepted +=
+				!c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
-	enable_resources(on, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
+	return accepted;
+}
+
+/* Domain by domain. Where the callback of a call of the runtime is switched off alone, while a
+ * thread is inside that call, CUPTI (13.0) believes from then on that the thread still is: it
+ * calls back twice for all its calls, or gives them all the id of that one, also for a later
+ * subscriber. */
+void disable_call_callbacks(void)
+{
+	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_RUNTIME);
+	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
+}
+
+unsigned int enable_callbacks(void)
+{
+	unsigned int accepted = library.overhead ? 1 : enable_call_callbacks();
+
+	enable_resources(
+		true, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
 	/* Contexts end while our thread fetches their last samples: CUPTI reports that until we
 	 * unsubscribe. */
-	if (on && library.stalls)
+	if (library.stalls)
 		enable_resources(true, sampling_resources,
 			sizeof(sampling_resources) / sizeof(sampling_resources[0]));
-	if (on && library.syncs)
+	if (library.syncs)
 		enable_resources(true, stream_resources,
 			sizeof(stream_resources) / sizeof(stream_resources[0]));
-	if (on)
-		health_begin();
+	health_begin();
 	return accepted;
+}
+
+void disable_callbacks(void)
+{
+	disable_call_callbacks();
+	enable_resources(
+		false, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
 }

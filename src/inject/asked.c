@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "inject/asked.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BYTES (ASKED_BURSTS * sizeof(struct asked_set))
+
+struct asked_set *asked_now;
+
+static struct {
+	struct asked_set *sets;
+	uint32_t now;
+} asked;
+
+int asked_init(void)
+{
+	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	asked.sets = memory;
+	asked_now = asked.sets;
+	return 0;
+}
+
+void asked_release(void)
+{
+	if (asked.sets)
+		munmap(asked.sets, BYTES);
+	asked.sets = asked_now = NULL;
+}
+
+void asked_begin(void)
+{
+	struct asked_set *next = &asked.sets[++asked.now % ASKED_BURSTS];
+
+	if (next->first)
+		memset(next, 0, sizeof(*next));
+	asked_now = next;
+}
+
+bool asked_for(uint32_t correlation)
+{
+	for (uint32_t i = 0; i < ASKED_BURSTS; i++) {
+		const struct asked_set *set = &asked.sets[(asked.now - i) % ASKED_BURSTS];
+		uint32_t first = __atomic_load_n(&set->first, __ATOMIC_RELAXED);
+		uint32_t n = correlation - first;
+
+		if (first && n < ASKED_IDS &&
+			__atomic_load_n(&set->bits[n / 32], __ATOMIC_RELAXED) & 1u << n % 32)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "inject/bursts.h"
+
+#include <time.h>
+
+#include "inject/api.h"
+#include "inject/asked.h"
+
+#define BURST_NS      20000000ull /* how long one is */
+#define BURST_MIN_NS  1000000ull
+#define TIMING_NS     2000000ull
+#define PERIOD_NS     1000000000ull /* the first one's length */
+#define PERIOD_MAX_NS 4000000000ull /* then bursts become shorter */
+#define LAST_RESORT   15	    /* and then periods so many times as long, or we give up */
+#define SHARE_MAX     4		    /* a period has so many bursts' length at least */
+
+/* What is not seen from inside, as measured (docs/running-programs.md). */
+#define CALLBACKS_NS 500 /* CUPTI's own, of a call */
+#define CALL_NS	     4000 /* of a call, until it was measured */
+#define WORK_NS	     400  /* that a GPU takes longer for a piece of work that is recorded */
+#define CALL_LONG_NS 50000 /* calls that wait for something say nothing about costs */
+#define CALLS_ENOUGH 200
+
+enum burst_state {
+	BURST_NONE = 0,
+	BURST_TIMING,
+	BURST_OPEN,
+	BURST_ENDED, /* there will be no more */
+};
+
+/* How long calls took: counted by many threads. */
+struct call_times {
+	uint64_t calls, ns;
+} __attribute__((aligned(64)));
+
+static struct {
+	enum burst_state state;
+	uint64_t begin_ns, begin_cpu_ns;
+	uint64_t since_ns, until_ns;   /* the period */
+	uint64_t planned_ns, start_ns; /* the burst: when it is to begin, when it did */
+	uint64_t length_ns;	       /* how long it is to be */
+	/* since a burst ended last: works, also those of earlier ones, and what switching took */
+	uint64_t works, switches_ns;
+	uint64_t counted_calls; /* of times[true], those of bursts before */
+	uint64_t spent_ns;	       /* without our thread's CPU time */
+	uint64_t burst_cost_ns;	       /* what bursts of this length cost, lately */
+	uint64_t random;
+	struct call_times times[2]; /* by `recorded` */
+} governor;
+
+void bursts_time_call(bool recorded, uint64_t duration_ns)
+{
+	struct call_times *t = &governor.times[recorded];
+
+	/* Those that wait are counted, with no time: they cost as much as others. */
+	if (duration_ns <= CALL_LONG_NS)
+		__atomic_fetch_add(&t->ns, duration_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->calls, 1, __ATOMIC_RELAXED);
+}
+
+void bursts_count_work(void)
+{
+	governor.works++;
+}
+
+static uint64_t calls_timed(bool recorded)
+{
+	return __atomic_load_n(&governor.times[recorded].calls, __ATOMIC_RELAXED);
+}
+
+static uint64_t mean_call_ns(bool recorded)
+{
+	uint64_t ns = __atomic_load_n(&governor.times[recorded].ns, __ATOMIC_RELAXED);
+
+	return ns / calls_timed(recorded);
+}
+
+/* What a call costs more while it is recorded. */
+static uint64_t call_cost_ns(void)
+{
+	uint64_t with, without;
+
+	if (calls_timed(false) < CALLS_ENOUGH || calls_timed(true) < CALLS_ENOUGH)
+		return CALL_NS;
+	with = mean_call_ns(true);
+	without = mean_call_ns(false);
+	return CALLBACKS_NS + (with > without ? with - without : 0);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t part(uint64_t ns, uint64_t millionths)
+{
+	return (uint64_t)((unsigned __int128)ns * millionths / 1000000);
+}
+
+/* xorshift: nobody has to be unable to guess it. */
+static uint64_t random_below(uint64_t limit)
+{
+	uint64_t x = governor.random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	governor.random = x;
+	return limit ? x % limit : 0;
+}
+
+static void plan(uint64_t since_ns, uint64_t period_ns)
+{
+	uint64_t room_ns = period_ns - governor.length_ns;
+
+	governor.since_ns = since_ns;
+	governor.until_ns = since_ns + period_ns;
+	governor.planned_ns = since_ns + random_below(room_ns);
+}
+
+void bursts_begin(void)
+{
+	if (!library.overhead)
+		return;
+	governor.begin_ns = now_ns();
+	governor.begin_cpu_ns = thread_cpu_ns();
+	governor.random = (governor.begin_ns ^ (uint64_t)library.pid << 32) | 1;
+	/* As if programs took half as long again while they are recorded: few do. */
+	governor.length_ns = part(2 * PERIOD_NS, library.overhead);
+	if (governor.length_ns > BURST_NS)
+		governor.length_ns = BURST_NS;
+	if (governor.length_ns < BURST_MIN_NS)
+		governor.length_ns = BURST_MIN_NS;
+	plan(governor.begin_ns, PERIOD_NS);
+}
+
+static void follow(enum inject_follow what)
+{
+	uint64_t before_ns = now_ns();
+
+	library.api->follow(what);
+	governor.switches_ns += now_ns() - before_ns;
+}
+
+static void begin_timing(void)
+{
+	governor.state = BURST_TIMING;
+	__atomic_store_n(&library.guard->timing, 1, __ATOMIC_SEQ_CST);
+	follow(FOLLOW_CALLS);
+}
+
+static void open_burst(void)
+{
+	asked_begin();
+	governor.state = BURST_OPEN;
+	follow(FOLLOW_WORK);
+	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
+	governor.start_ns = now_ns();
+	__atomic_store_n(&library.guard->recording, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Work that was asked for until now is still reported when it has ended. */
+static void close_burst(void)
+{
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	follow(FOLLOW_NOTHING);
+	governor.state = BURST_NONE;
+}
+
+static void report(uint64_t since_ns, uint64_t until_ns, uint64_t start_ns, uint64_t end_ns)
+{
+	struct wire_burst record = {.type = WIRE_BURST,
+		.since_ns = since_ns,
+		.until_ns = until_ns,
+		.start_ns = start_ns,
+		.end_ns = end_ns};
+
+	send_slot(&record);
+}
+
+/* Of each two numbers, the older counts less. */
+static void note_cost(uint64_t cost_ns)
+{
+	governor.spent_ns += cost_ns;
+	governor.burst_cost_ns =
+		governor.burst_cost_ns ? (3 * governor.burst_cost_ns + cost_ns) / 4 : cost_ns;
+}
+
+static uint64_t take_cost_ns(void)
+{
+	uint64_t calls = calls_timed(true) - governor.counted_calls;
+	uint64_t cost_ns =
+		calls * call_cost_ns() + governor.works * WORK_NS + governor.switches_ns;
+
+	governor.counted_calls += calls;
+	governor.works = governor.switches_ns = 0;
+	return cost_ns;
+}
+
+static void change_length(uint64_t length_ns)
+{
+	governor.burst_cost_ns = (uint64_t)((unsigned __int128)governor.burst_cost_ns * length_ns /
+					    governor.length_ns);
+	governor.length_ns = length_ns;
+}
+
+/*
+ * The shortest period that pays for a burst with what our thread leaves of the budget. What was
+ * spent too much, in all, is saved in a few periods. UINT64_MAX: none does.
+ */
+static uint64_t period_for_a_burst(uint64_t now)
+{
+	uint64_t elapsed_ns = now - governor.begin_ns;
+	uint64_t own_ns = thread_cpu_ns() - governor.begin_cpu_ns;
+	uint64_t allowed_ns = part(elapsed_ns, library.overhead);
+	uint64_t spent_ns = governor.spent_ns + own_ns, over_ns = 0, left;
+
+	/* our own time, in millionths of all */
+	own_ns = (uint64_t)((unsigned __int128)own_ns * 1000000 / (elapsed_ns + 1));
+	if (own_ns >= library.overhead)
+		return UINT64_MAX;
+	left = library.overhead - own_ns;
+	if (spent_ns > allowed_ns)
+		over_ns = (spent_ns - allowed_ns) / 4;
+	return (uint64_t)((unsigned __int128)(governor.burst_cost_ns + over_ns) * 1000000 / left);
+}
+
+/* False: the budget cannot be held. In the first seconds nothing is known yet. */
+static bool plan_next(uint64_t now)
+{
+	uint64_t period_ns = period_for_a_burst(now);
+
+	if (period_ns > PERIOD_MAX_NS && governor.length_ns > BURST_MIN_NS)
+		change_length(governor.length_ns / 2 > BURST_MIN_NS ? governor.length_ns / 2
+								    : BURST_MIN_NS);
+	else if (period_ns < PERIOD_MAX_NS / 4 && governor.length_ns < BURST_NS)
+		change_length(2 * governor.length_ns < BURST_NS ? 2 * governor.length_ns
+								: BURST_NS);
+	period_ns = period_for_a_burst(now);
+	if (period_ns > LAST_RESORT * PERIOD_MAX_NS) {
+		if (now - governor.begin_ns > LAST_RESORT * PERIOD_MAX_NS)
+			return false;
+		period_ns = PERIOD_MAX_NS;
+	}
+	if (period_ns < SHARE_MAX * governor.length_ns)
+		period_ns = SHARE_MAX * governor.length_ns;
+	/* never in step with anything */
+	plan(governor.until_ns, period_ns + random_below(period_ns / 4));
+	return true;
+}
+
+/* When our thread comes late, the period has lasted until then. */
+static void end_period(uint64_t now)
+{
+	if (now > governor.until_ns)
+		governor.until_ns = now;
+	report(governor.since_ns, governor.until_ns, governor.start_ns, now);
+	note_cost(take_cost_ns());
+}
+
+static uint64_t next_ns(void)
+{
+	switch (governor.state) {
+	case BURST_NONE:
+		return governor.planned_ns > TIMING_NS ? governor.planned_ns - TIMING_NS : 0;
+	case BURST_TIMING:
+		return governor.planned_ns;
+	case BURST_OPEN:
+		return governor.start_ns + governor.length_ns;
+	case BURST_ENDED:
+		break;
+	}
+	return UINT64_MAX;
+}
+
+bool bursts_round(void)
+{
+	uint64_t now;
+
+	if (!library.overhead || now_ns() < next_ns())
+		return true;
+	switch (governor.state) {
+	case BURST_NONE:
+		begin_timing();
+		break;
+	case BURST_TIMING:
+		open_burst();
+		break;
+	case BURST_OPEN:
+		now = now_ns();
+		close_burst();
+		end_period(now);
+		return plan_next(now);
+	case BURST_ENDED:
+		break;
+	}
+	return true;
+}
+
+uint64_t bursts_sleep_ns(uint64_t timeout_ns)
+{
+	uint64_t now, due_ns;
+
+	if (!library.overhead)
+		return timeout_ns;
+	now = now_ns();
+	due_ns = next_ns();
+	if (due_ns <= now)
+		return 1;
+	return due_ns - now < timeout_ns ? due_ns - now : timeout_ns;
+}
+
+/* A burst that is cut short stands for a part of its period that is as much shorter. */
+static void report_cut(uint64_t now)
+{
+	uint64_t period_ns = governor.until_ns - governor.since_ns, until_ns = now, since_ns;
+
+	since_ns = (uint64_t)((unsigned __int128)(now - governor.start_ns) * period_ns /
+			      governor.length_ns);
+	since_ns = now - governor.since_ns > since_ns ? now - since_ns : governor.since_ns;
+	if (since_ns > governor.start_ns)
+		since_ns = governor.start_ns;
+	report(governor.since_ns, since_ns, since_ns, since_ns);
+	report(since_ns, until_ns, governor.start_ns, now);
+}
+
+void bursts_end(void)
+{
+	uint64_t now;
+
+	if (!library.overhead || governor.state == BURST_ENDED)
+		return;
+	now = now_ns();
+	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	if (governor.state == BURST_OPEN)
+		report_cut(now);
+	else
+		report(governor.since_ns < now ? governor.since_ns : now, now, now, now);
+	governor.state = BURST_ENDED;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recording at a stated cost: our thread lets the API report work in bursts only.
+ *
+ *	|<------------- period ------------->|<------- the next ...
+ *	|            |timing|<-- burst -->|  |
+ *
+ * A burst lasts some milliseconds, begins at a random time of its period, and is reported with it:
+ * what was asked for in it stands for the whole period. Outside of bursts the API calls nothing of
+ * ours and makes no records. Shortly before each, calls are only timed, so that it is known how
+ * much longer they take while they are recorded. The costs of a burst are
+ *
+ *	- what calls took longer, and CUPTI's own callbacks, at a rate that was measured
+ *	- what records of work cost a GPU, at such a rate, too
+ *	- what it takes to switch
+ *	- the CPU time of our thread, all of it
+ *
+ * and periods are as long as it takes to keep their sum within the budget. Where even rare and
+ * short bursts cost too much, the library gives up.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/library.h"
+
+/* Our thread, before its first round. Does nothing where everything is recorded. */
+void bursts_begin(void);
+/* Our thread, every round. False: the budget cannot be held. */
+bool bursts_round(void);
+/* Our thread: how long it may sleep, timeout_ns at most. */
+uint64_t bursts_sleep_ns(uint64_t timeout_ns);
+/* Our thread, when recording ends: also ends a burst, and reports it. */
+void bursts_end(void);
+/* Our thread: a piece of work of a burst was reported. */
+void bursts_count_work(void);
+
+/* The launch path: a call took so long while it was recorded, or while it was only timed. */
+void bursts_time_call(bool recorded, uint64_t duration_ns);
