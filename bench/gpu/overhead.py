@@ -179,4 +179,5 @@ def main():
             close_arms(arms)
 
 
-main()
+if __name__ == "__main__":
+    main()

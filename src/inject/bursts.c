@@ -15,11 +15,15 @@
 #define SHARE_MAX     4		    /* a period has so many bursts' length at least */
 
 /* What is not seen from inside, as measured (docs/running-programs.md). */
-#define CALLBACKS_NS 500 /* CUPTI's own, of a call */
-#define CALL_NS	     4000 /* of a call, until it was measured */
-#define WORK_NS	     400  /* that a GPU takes longer for a piece of work that is recorded */
+#define CALLBACKS_NS 500   /* CUPTI's own, of a call */
+#define CALL_NS	     4000  /* of a call, until it was measured */
+#define WORK_NS	     400   /* that a GPU takes longer for a piece of work that is recorded */
 #define CALL_LONG_NS 50000 /* calls that wait for something say nothing about costs */
 #define CALLS_ENOUGH 200
+
+/* How long a burst waits at its end for calls that have begun in it. */
+#define CALLS_PATIENCE_NS 5000000ull
+#define CALLS_PAUSE_NS	  50000
 
 enum burst_state {
 	BURST_NONE = 0,
@@ -42,11 +46,13 @@ static struct {
 	/* since a burst ended last: works, also those of earlier ones, and what switching took */
 	uint64_t works, switches_ns;
 	uint64_t counted_calls; /* of times[true], those of bursts before */
-	uint64_t spent_ns;	       /* without our thread's CPU time */
-	uint64_t burst_cost_ns;	       /* what bursts of this length cost, lately */
+	uint64_t spent_ns;	/* without our thread's CPU time */
+	uint64_t burst_cost_ns; /* what bursts of this length cost, lately */
 	uint64_t random;
 	struct call_times times[2]; /* by `recorded` */
 } governor;
+
+int32_t bursts_open_calls __attribute__((aligned(64)));
 
 void bursts_time_call(bool recorded, uint64_t duration_ns)
 {
@@ -162,11 +168,29 @@ static void open_burst(void)
 	__atomic_store_n(&library.guard->recording, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Work that was asked for until now is still reported when it has ended. */
+/* Those that wait for the GPU may take longer than we do. */
+static void await_open_calls(void)
+{
+	struct timespec pause = {.tv_nsec = CALLS_PAUSE_NS};
+	uint64_t until_ns = now_ns() + CALLS_PATIENCE_NS;
+
+	while (__atomic_load_n(&bursts_open_calls, __ATOMIC_ACQUIRE) > 0 && now_ns() < until_ns)
+		nanosleep(&pause, NULL);
+}
+
+/*
+ * Work that was asked for until now is still reported when it has ended. Of a graph that is just
+ * being launched when records are switched off, CUPTI (13.0) reports work with wrong times: so that
+ * is done when all launches of the burst have returned. Those that begin meanwhile count for
+ * nothing.
+ */
 static void close_burst(void)
 {
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	await_open_calls();
 	follow(FOLLOW_NOTHING);
+	/* of threads that never came back from a call */
+	__atomic_store_n(&bursts_open_calls, 0, __ATOMIC_RELAXED);
 	governor.state = BURST_NONE;
 }
 
@@ -192,8 +216,7 @@ static void note_cost(uint64_t cost_ns)
 static uint64_t take_cost_ns(void)
 {
 	uint64_t calls = calls_timed(true) - governor.counted_calls;
-	uint64_t cost_ns =
-		calls * call_cost_ns() + governor.works * WORK_NS + governor.switches_ns;
+	uint64_t cost_ns = calls * call_cost_ns() + governor.works * WORK_NS + governor.switches_ns;
 
 	governor.counted_calls += calls;
 	governor.works = governor.switches_ns = 0;
@@ -237,8 +260,8 @@ static bool plan_next(uint64_t now)
 		change_length(governor.length_ns / 2 > BURST_MIN_NS ? governor.length_ns / 2
 								    : BURST_MIN_NS);
 	else if (period_ns < PERIOD_MAX_NS / 4 && governor.length_ns < BURST_NS)
-		change_length(2 * governor.length_ns < BURST_NS ? 2 * governor.length_ns
-								: BURST_NS);
+		change_length(
+			2 * governor.length_ns < BURST_NS ? 2 * governor.length_ns : BURST_NS);
 	period_ns = period_for_a_burst(now);
 	if (period_ns > LAST_RESORT * PERIOD_MAX_NS) {
 		if (now - governor.begin_ns > LAST_RESORT * PERIOD_MAX_NS)
@@ -336,9 +359,11 @@ void bursts_end(void)
 	now = now_ns();
 	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
-	if (governor.state == BURST_OPEN)
+	if (governor.state == BURST_OPEN) {
+		close_burst();
 		report_cut(now);
-	else
+	} else {
 		report(governor.since_ns < now ? governor.since_ns : now, now, now, now);
+	}
 	governor.state = BURST_ENDED;
 }

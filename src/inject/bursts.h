@@ -36,5 +36,19 @@ void bursts_end(void);
 /* Our thread: a piece of work of a burst was reported. */
 void bursts_count_work(void);
 
-/* The launch path: a call took so long while it was recorded, or while it was only timed. */
+/* Calls of bursts that have begun and not returned. */
+extern int32_t bursts_open_calls;
+
+/* The launch path: such a call begins, or ends. */
+static inline void bursts_call_begins(void)
+{
+	__atomic_fetch_add(&bursts_open_calls, 1, __ATOMIC_RELAXED);
+}
+
+static inline void bursts_call_ends(void)
+{
+	__atomic_fetch_sub(&bursts_open_calls, 1, __ATOMIC_RELEASE);
+}
+
+/* The launch path: a launch took so long while it was recorded, or while it was only timed. */
 void bursts_time_call(bool recorded, uint64_t duration_ns);

@@ -10,7 +10,7 @@
 #define HOLD_PAUSES	 10
 
 __thread struct launching_thread launching;
-uint32_t first_correlation;
+uint32_t first_correlation, first_unrecorded;
 
 void begin_slow(struct undisturbed *ret)
 {

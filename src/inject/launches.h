@@ -94,13 +94,17 @@ static inline bool launches_are_held(void)
  * grow, so work with a lesser one was asked for before. 0: none was. */
 extern uint32_t first_correlation;
 
-static inline void note_first(uint32_t correlation)
-{
-	uint32_t first = __atomic_load_n(&first_correlation, __ATOMIC_RELAXED);
+/* The least id of a call that began when recording had stopped; 0: none has. Work with this id or a
+ * greater one was asked for afterwards. */
+extern uint32_t first_unrecorded;
 
-	while ((!first || correlation < first) &&
-		!__atomic_compare_exchange_n(&first_correlation, &first, correlation, false,
-			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+static inline void note_least(uint32_t *noted, uint32_t correlation)
+{
+	uint32_t least = __atomic_load_n(noted, __ATOMIC_RELAXED);
+
+	while ((!least || correlation < least) &&
+		!__atomic_compare_exchange_n(
+			noted, &least, correlation, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -112,6 +116,14 @@ static inline bool is_from_before(uint32_t correlation)
 	return library.joined && (!first || correlation < first);
 }
 
+/* Our thread: whether recording had stopped. */
+static inline bool is_from_after(uint32_t correlation)
+{
+	uint32_t first = __atomic_load_n(&first_unrecorded, __ATOMIC_RELAXED);
+
+	return first && correlation >= first;
+}
+
 /* When a call begins: false when it is inside another, or is not to be recorded. */
 static inline bool call_is_new(uint32_t correlation)
 {
@@ -120,6 +132,8 @@ static inline bool call_is_new(uint32_t correlation)
 			return false;
 	if (launches_are_held() && !launching.holds)
 		launches_wait();
+	if (__atomic_load_n(&library.guard->stopping, __ATOMIC_RELAXED))
+		note_least(&first_unrecorded, correlation);
 	return is_recording() || is_timing();
 }
 
@@ -134,7 +148,7 @@ static inline struct open_call *call_open(uint32_t correlation, uint16_t call)
 		launching.depth--;
 	}
 	if (library.joined)
-		note_first(correlation);
+		note_least(&first_correlation, correlation);
 	open = &launching.calls[launching.depth++];
 	open->correlation = correlation;
 	open->call = call;

@@ -46,6 +46,7 @@ struct guard {
 	uint32_t held;	    /* threads that want no launches to begin just now (launches_hold) */
 	uint64_t held_until_ns; /* how long the others wait */
 	uint32_t timing;	/* callbacks are to time calls, and nothing else (bursts.h) */
+	uint32_t stopping;	/* and to let those end that were recorded */
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */

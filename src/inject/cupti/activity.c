@@ -112,7 +112,9 @@ static void add_reported(uint64_t start_ns, uint64_t end_ns)
 /* Of a call that we have not reported. */
 static bool is_of_no_call(uint32_t correlation)
 {
-	return library.overhead ? !asked_for(correlation) : is_from_before(correlation);
+	if (library.overhead)
+		return !asked_for(correlation);
+	return is_from_before(correlation) || is_from_after(correlation);
 }
 
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)

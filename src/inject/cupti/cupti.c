@@ -32,6 +32,7 @@
 
 #define CALIBRATIONS  100
 #define CLOCK_STEP_NS 100000
+#define LAUNCHES_NS   2000000 /* most return sooner */
 
 struct cupti cupti;
 struct cuda_driver cuda_driver;
@@ -262,16 +263,22 @@ static void tick(void)
 	sampling_drain_if_due();
 }
 
+/* Of a graph that is just being launched when records are switched off, CUPTI (13.0) reports work
+ * with wrong times: so launches that have begun may return first. */
 static void stop(void)
 {
+	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
 	bool works = health_ask(0);
 
 	pthread_mutex_lock(&library.no_fork);
-	if (works)
-		disable_records();
+	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
-	if (works)
+	nanosleep(&pause, NULL);
+	if (works) {
+		disable_records();
 		disable_callbacks();
+	}
+	__atomic_store_n(&library.guard->stopping, 0, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&library.no_fork);
 }
 

@@ -95,6 +95,16 @@ static void find_target(
 		syncs_find_target_of_graph(info->detail[1], d, &open->target);
 }
 
+static bool is_launch(const struct call_info *info)
+{
+	return info->kind == WIRE_CALL_LAUNCH || info->kind == WIRE_CALL_GRAPH;
+}
+
+static bool asks_for_work(const struct call_info *info)
+{
+	return is_launch(info) || info->kind == WIRE_CALL_COPY || info->kind == WIRE_CALL_SET;
+}
+
 /* Whether the call that begins is reported; else it is only timed. */
 static bool is_reported(uint32_t correlation)
 {
@@ -117,6 +127,8 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	}
 	if (is_empty(info, d))
 		open->flags |= WIRE_FLAG_EMPTY;
+	if (library.overhead && asks_for_work(info))
+		bursts_call_begins();
 	open->start_ns = now_ns();
 	find_target(info, d, open);
 	if (!(open->flags & WIRE_FLAG_UNMARKED) && info->kind != WIRE_CALL_EVENT)
@@ -135,9 +147,14 @@ static void report_call(const struct call_info *info, uint32_t call_id,
 	call_report(&record);
 }
 
-static bool is_launch(const struct call_info *info)
+static void time_call(const struct call_info *info, const struct open_call *open)
 {
-	return info->kind == WIRE_CALL_LAUNCH || info->kind == WIRE_CALL_GRAPH;
+	bool timed = open->flags & CALL_IS_TIMED;
+
+	if (is_launch(info))
+		bursts_time_call(!timed, now_ns() - open->start_ns);
+	if (!timed && asks_for_work(info))
+		bursts_call_ends();
 }
 
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
@@ -147,8 +164,8 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 
 	if (!open)
 		return;
-	if (library.overhead && is_launch(info))
-		bursts_time_call(!(open->flags & CALL_IS_TIMED), now_ns() - open->start_ns);
+	if (library.overhead)
+		time_call(info, open);
 	if (open->flags & CALL_IS_TIMED)
 		return;
 	if (!open->target.context)
@@ -212,7 +229,7 @@ static bool is_wanted(uint32_t domain, uint32_t id)
 	if (domain == CUPTI_DOMAIN_RESOURCE)
 		return library.overhead || id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING;
 	/* calls that are timed, or that began while they were recorded */
-	return library.overhead;
+	return library.overhead || __atomic_load_n(&library.guard->stopping, __ATOMIC_RELAXED);
 }
 
 /* A call of the driver or the runtime. */
