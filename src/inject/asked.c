@@ -42,16 +42,33 @@ void asked_begin(void)
 	asked_now = next;
 }
 
+/* Whether the set has the id; *ret_bit is where. */
+static bool is_in(const struct asked_set *set, uint32_t correlation, uint32_t *ret_bit)
+{
+	uint32_t first = __atomic_load_n(&set->first, __ATOMIC_RELAXED);
+
+	*ret_bit = correlation - first;
+	return first && *ret_bit < ASKED_IDS &&
+	       __atomic_load_n(&set->bits[*ret_bit / 32], __ATOMIC_RELAXED) & 1u << *ret_bit % 32;
+}
+
 bool asked_for(uint32_t correlation)
 {
-	for (uint32_t i = 0; i < ASKED_BURSTS; i++) {
-		const struct asked_set *set = &asked.sets[(asked.now - i) % ASKED_BURSTS];
-		uint32_t first = __atomic_load_n(&set->first, __ATOMIC_RELAXED);
-		uint32_t n = correlation - first;
+	uint32_t unused;
 
-		if (first && n < ASKED_IDS &&
-			__atomic_load_n(&set->bits[n / 32], __ATOMIC_RELAXED) & 1u << n % 32)
+	for (uint32_t i = 0; i < ASKED_BURSTS; i++)
+		if (is_in(&asked.sets[(asked.now - i) % ASKED_BURSTS], correlation, &unused))
 			return true;
-	}
 	return false;
+}
+
+bool asked_is_first_done(uint32_t correlation)
+{
+	uint32_t bit, before;
+
+	if (!is_in(asked_now, correlation, &bit))
+		return false;
+	before = asked_now->done[bit / 32];
+	asked_now->done[bit / 32] |= 1u << bit % 32;
+	return !(before & 1u << bit % 32);
 }

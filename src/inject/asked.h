@@ -19,6 +19,7 @@
 struct asked_set {
 	uint32_t first; /* the id of the first bit; 0: none was added */
 	uint32_t bits[ASKED_IDS / 32];
+	uint32_t done[ASKED_IDS / 32]; /* those some of whose work has ended */
 };
 
 extern struct asked_set *asked_now; /* of the burst that goes on, or was the last */
@@ -30,6 +31,10 @@ void asked_release(void);
 void asked_begin(void);
 /* Our thread: whether a call of a burst with this id was reported. */
 bool asked_for(uint32_t correlation);
+
+/* Our thread: work of a call of the latest burst has ended. False: it is of another, or not the
+ * call's first. */
+bool asked_is_first_done(uint32_t correlation);
 
 /* Where the set begins: it has room for ids that other threads got before, and report later. */
 static inline uint32_t asked_first(struct asked_set *set, uint32_t correlation)

@@ -15,7 +15,7 @@
 #define SHARE_MAX     4		    /* a period has so many bursts' length at least */
 
 /* What is not seen from inside, as measured (docs/running-programs.md). */
-#define CALLBACKS_NS 500   /* CUPTI's own, of a call */
+#define CALLBACKS_NS 500   /* the API's part of callbacks, of a call */
 #define CALL_NS	     4000  /* of a call, until it was measured */
 #define WORK_NS	     400   /* that a GPU takes longer for a piece of work that is recorded */
 #define CALL_LONG_NS 50000 /* calls that wait for something say nothing about costs */
@@ -24,12 +24,16 @@
 /* How long a burst waits at its end for calls that have begun in it. */
 #define CALLS_PATIENCE_NS 5000000ull
 #define CALLS_PAUSE_NS	  50000
+/* And for graphs that were launched in it. */
+#define GRAPHS_PATIENCE_NS 200000000ull
+#define GRAPHS_PAUSE_NS	   2000000
 
 enum burst_state {
 	BURST_NONE = 0,
 	BURST_TIMING,
 	BURST_OPEN,
-	BURST_ENDED, /* there will be no more */
+	BURST_CLOSING, /* nothing more is asked for; graphs that were launched still run */
+	BURST_ENDED,   /* there will be no more */
 };
 
 /* How long calls took: counted by many threads. */
@@ -43,6 +47,8 @@ static struct {
 	uint64_t since_ns, until_ns;   /* the period */
 	uint64_t planned_ns, start_ns; /* the burst: when it is to begin, when it did */
 	uint64_t length_ns;	       /* how long it is to be */
+	uint64_t end_ns, look_ns;      /* when it ended; when to look again whether graphs have */
+	uint64_t graphs_done;	       /* of those that were launched in it */
 	/* since a burst ended last: works, also those of earlier ones, and what switching took */
 	uint64_t works, switches_ns;
 	uint64_t counted_calls; /* of times[true], those of bursts before */
@@ -53,6 +59,7 @@ static struct {
 } governor;
 
 int32_t bursts_open_calls __attribute__((aligned(64)));
+static uint64_t graphs_launched; /* in the burst: counted by many threads */
 
 void bursts_time_call(bool recorded, uint64_t duration_ns)
 {
@@ -67,6 +74,16 @@ void bursts_time_call(bool recorded, uint64_t duration_ns)
 void bursts_count_work(void)
 {
 	governor.works++;
+}
+
+void bursts_graph_launched(void)
+{
+	__atomic_fetch_add(&graphs_launched, 1, __ATOMIC_RELEASE);
+}
+
+void bursts_graph_worked(uint32_t correlation)
+{
+	governor.graphs_done += asked_is_first_done(correlation);
 }
 
 static uint64_t calls_timed(bool recorded)
@@ -162,6 +179,8 @@ static void open_burst(void)
 {
 	asked_begin();
 	governor.state = BURST_OPEN;
+	governor.graphs_done = 0;
+	__atomic_store_n(&graphs_launched, 0, __ATOMIC_RELAXED);
 	follow(FOLLOW_WORK);
 	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
 	governor.start_ns = now_ns();
@@ -178,19 +197,41 @@ static void await_open_calls(void)
 		nanosleep(&pause, NULL);
 }
 
-/*
- * Work that was asked for until now is still reported when it has ended. Of a graph that is just
- * being launched when records are switched off, CUPTI (13.0) reports work with wrong times: so that
- * is done when all launches of the burst have returned. Those that begin meanwhile count for
- * nothing.
- */
-static void close_burst(void)
+/* From now on nothing is asked for. */
+static void begin_closing(void)
 {
+	governor.end_ns = governor.look_ns = now_ns();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	await_open_calls();
-	follow(FOLLOW_NOTHING);
-	/* of threads that never came back from a call */
+	/* some threads may never come back from a call */
 	__atomic_store_n(&bursts_open_calls, 0, __ATOMIC_RELAXED);
+	governor.state = BURST_CLOSING;
+}
+
+static bool all_graphs_are_done(void)
+{
+	return governor.graphs_done >= __atomic_load_n(&graphs_launched, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Work that was asked for is reported when it has ended, also when records are switched off
+ * meanwhile. But where a graph waits to run then, and is launched again without records, its work
+ * gets the end times of later runs. So they go off when all graphs of the burst have
+ * run; those that are launched meanwhile count for nothing.
+ */
+static bool graphs_have_run(uint64_t now)
+{
+	if (all_graphs_are_done() || now - governor.end_ns > GRAPHS_PATIENCE_NS)
+		return true;
+	library.api->flush();
+	library.api->drain();
+	governor.look_ns = now_ns() + GRAPHS_PAUSE_NS;
+	return all_graphs_are_done();
+}
+
+static void close_burst(void)
+{
+	follow(FOLLOW_NOTHING);
 	governor.state = BURST_NONE;
 }
 
@@ -280,7 +321,7 @@ static void end_period(uint64_t now)
 {
 	if (now > governor.until_ns)
 		governor.until_ns = now;
-	report(governor.since_ns, governor.until_ns, governor.start_ns, now);
+	report(governor.since_ns, governor.until_ns, governor.start_ns, governor.end_ns);
 	note_cost(take_cost_ns());
 }
 
@@ -293,6 +334,8 @@ static uint64_t next_ns(void)
 		return governor.planned_ns;
 	case BURST_OPEN:
 		return governor.start_ns + governor.length_ns;
+	case BURST_CLOSING:
+		return governor.look_ns;
 	case BURST_ENDED:
 		break;
 	}
@@ -313,7 +356,12 @@ bool bursts_round(void)
 		open_burst();
 		break;
 	case BURST_OPEN:
+		begin_closing();
+		break;
+	case BURST_CLOSING:
 		now = now_ns();
+		if (!graphs_have_run(now))
+			break;
 		close_burst();
 		end_period(now);
 		return plan_next(now);
@@ -339,31 +387,51 @@ uint64_t bursts_sleep_ns(uint64_t timeout_ns)
 /* A burst that is cut short stands for a part of its period that is as much shorter. */
 static void report_cut(uint64_t now)
 {
-	uint64_t period_ns = governor.until_ns - governor.since_ns, until_ns = now, since_ns;
+	uint64_t period_ns = governor.until_ns - governor.since_ns, since_ns;
+	uint64_t stands_for_ns = (uint64_t)((unsigned __int128)(now - governor.start_ns) *
+					    period_ns / governor.length_ns);
 
-	since_ns = (uint64_t)((unsigned __int128)(now - governor.start_ns) * period_ns /
-			      governor.length_ns);
-	since_ns = now - governor.since_ns > since_ns ? now - since_ns : governor.since_ns;
+	since_ns =
+		now - governor.since_ns > stands_for_ns ? now - stands_for_ns : governor.since_ns;
 	if (since_ns > governor.start_ns)
 		since_ns = governor.start_ns;
 	report(governor.since_ns, since_ns, since_ns, since_ns);
-	report(since_ns, until_ns, governor.start_ns, now);
+	report(since_ns, now, governor.start_ns, now);
+}
+
+/* When the graphs of the last burst have run. */
+static void close_last(void)
+{
+	struct timespec pause = {.tv_nsec = GRAPHS_PAUSE_NS};
+
+	while (!graphs_have_run(now_ns()))
+		nanosleep(&pause, NULL);
+	close_burst();
+}
+
+static void end_last_period(uint64_t now)
+{
+	bool is_cut = governor.state == BURST_OPEN;
+
+	if (is_cut)
+		begin_closing();
+	if (governor.state != BURST_CLOSING) {
+		report(governor.since_ns < now ? governor.since_ns : now, now, now, now);
+		return;
+	}
+	close_last();
+	if (is_cut)
+		report_cut(governor.end_ns);
+	else
+		report(governor.since_ns, now, governor.start_ns, governor.end_ns);
 }
 
 void bursts_end(void)
 {
-	uint64_t now;
-
 	if (!library.overhead || governor.state == BURST_ENDED)
 		return;
-	now = now_ns();
 	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
+	end_last_period(now_ns());
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
-	if (governor.state == BURST_OPEN) {
-		close_burst();
-		report_cut(now);
-	} else {
-		report(governor.since_ns < now ? governor.since_ns : now, now, now, now);
-	}
 	governor.state = BURST_ENDED;
 }

@@ -10,7 +10,7 @@
  * ours and makes no records. Shortly before each, calls are only timed, so that it is known how
  * much longer they take while they are recorded. The costs of a burst are
  *
- *	- what calls took longer, and CUPTI's own callbacks, at a rate that was measured
+ *	- what calls took longer, and the API's own part of callbacks, at a rate that was measured
  *	- what records of work cost a GPU, at such a rate, too
  *	- what it takes to switch
  *	- the CPU time of our thread, all of it
@@ -33,8 +33,10 @@ bool bursts_round(void);
 uint64_t bursts_sleep_ns(uint64_t timeout_ns);
 /* Our thread, when recording ends: also ends a burst, and reports it. */
 void bursts_end(void);
-/* Our thread: a piece of work of a burst was reported. */
+/* Our thread: a record of work has come. */
 void bursts_count_work(void);
+/* So too, and it is that of a graph that was launched in a burst, by this call. */
+void bursts_graph_worked(uint32_t correlation);
 
 /* Calls of bursts that have begun and not returned. */
 extern int32_t bursts_open_calls;
@@ -50,5 +52,7 @@ static inline void bursts_call_ends(void)
 	__atomic_fetch_sub(&bursts_open_calls, 1, __ATOMIC_RELEASE);
 }
 
+/* The launch path: a graph was launched in a burst. */
+void bursts_graph_launched(void);
 /* The launch path: a launch took so long while it was recorded, or while it was only timed. */
 void bursts_time_call(bool recorded, uint64_t duration_ns);

@@ -119,9 +119,11 @@ static bool is_of_no_call(uint32_t correlation)
 
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
 {
+	bursts_count_work();
 	if (is_of_no_call(work->correlation))
 		return;
-	bursts_count_work();
+	if (library.overhead && work->graph_node)
+		bursts_graph_worked(work->correlation);
 	add_reported(work->start_ns, work->end_ns);
 	introduce_device(op->device);
 	work->op = table_op(op, name);

@@ -32,7 +32,7 @@
 
 #define CALIBRATIONS  100
 #define CLOCK_STEP_NS 100000
-#define LAUNCHES_NS   2000000 /* most return sooner */
+#define LAUNCHES_NS   50000000
 
 struct cupti cupti;
 struct cuda_driver cuda_driver;
@@ -263,8 +263,8 @@ static void tick(void)
 	sampling_drain_if_due();
 }
 
-/* Of a graph that is just being launched when records are switched off, CUPTI (13.0) reports work
- * with wrong times: so launches that have begun may return first. */
+/* Where a graph waits to run when records are switched off, and is launched again, CUPTI (13.0)
+ * reports its work with the end times of later runs: so what was asked for may run for a while. */
 static void stop(void)
 {
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};

@@ -135,11 +135,15 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 		call_report_stack(open, info->kind, frame);
 }
 
+static int32_t result_of(const struct cupti_callback_data *d)
+{
+	return d->return_value ? *(const int32_t *)d->return_value : 0;
+}
+
 static void report_call(const struct call_info *info, uint32_t call_id,
 	const struct cupti_callback_data *d, const struct open_call *open)
 {
-	int32_t result = d->return_value ? *(const int32_t *)d->return_value : 0;
-	struct wire_call record = call_record(open, info->kind, call_id, result);
+	struct wire_call record = call_record(open, info->kind, call_id, result_of(d));
 
 	if (open->target.context)
 		syncs_describe(info->kind == WIRE_CALL_SYNC ? info->detail[0] : 0, d, &open->target,
@@ -147,14 +151,18 @@ static void report_call(const struct call_info *info, uint32_t call_id,
 	call_report(&record);
 }
 
-static void time_call(const struct call_info *info, const struct open_call *open)
+static void time_call(const struct call_info *info, const struct open_call *open, int32_t result)
 {
 	bool timed = open->flags & CALL_IS_TIMED;
 
 	if (is_launch(info))
 		bursts_time_call(!timed, now_ns() - open->start_ns);
-	if (!timed && asks_for_work(info))
-		bursts_call_ends();
+	if (timed || !asks_for_work(info))
+		return;
+	if (info->kind == WIRE_CALL_GRAPH && !result &&
+		!(open->flags & (WIRE_FLAG_EMPTY | WIRE_FLAG_CAPTURED)))
+		bursts_graph_launched();
+	bursts_call_ends();
 }
 
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
@@ -165,7 +173,7 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 	if (!open)
 		return;
 	if (library.overhead)
-		time_call(info, open);
+		time_call(info, open, result_of(d));
 	if (open->flags & CALL_IS_TIMED)
 		return;
 	if (!open->target.context)
