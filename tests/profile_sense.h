@@ -18,6 +18,12 @@ static inline void check_ids(
 	MUST(thread <= counts.threads && stack <= counts.stack_nodes && string <= counts.strings);
 }
 
+/* What stands for nothing is never given out. */
+static inline void check_weight(const struct profile_reader *r, double weight, uint32_t burst)
+{
+	MUST(isfinite(weight) && weight >= 1 && burst <= profile_bursts(r)->all.count);
+}
+
 static inline void check_event(const struct profile_reader *r, const struct profile_event *e)
 {
 	switch (e->kind) {
@@ -27,15 +33,18 @@ static inline void check_event(const struct profile_reader *r, const struct prof
 	case EVENT_CALL:
 		check_ids(r, e->call.thread, e->call.stack, e->call.api);
 		MUST(e->call.kind >= 1 && e->call.kind < CALL_KINDS);
+		check_weight(r, e->call.weight, e->call.burst);
 		return;
 	case EVENT_WORK:
 		check_ids(r, e->work.thread, e->work.stack, e->work.api);
 		check_ids(r, 0, e->work.node_stack, 0);
 		MUST(profile_op(r, e->work.op) && e->work.join < JOIN_REASONS);
+		check_weight(r, e->work.weight, e->work.burst);
 		return;
 	case EVENT_PENDING:
 		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
 		MUST(e->pending.reason >= 1 && e->pending.reason < PENDING_REASONS);
+		check_weight(r, e->pending.weight, 0);
 		return;
 	case EVENT_STALL:
 		check_ids(r, 0, 0, e->stall.reason);
@@ -126,6 +135,8 @@ static inline void check_gpu_tables(const struct profile_reader *r)
 	for (uint32_t id = 1; id <= counts.counters; id++)
 		MUST(profile_counter(r, id)->name - 1 < counts.strings &&
 			profile_counter(r, id)->unit <= counts.strings);
+	for (uint32_t id = 1; id <= counts.bursts; id++)
+		MUST(profile_burst(r, id)->process <= counts.processes);
 }
 
 static inline void check_all_tables(const struct profile_reader *r)

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "profile/bursts.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 void bursts_release(struct bursts *b)
 {
 	vec_release(&b->all);
+}
+
+int bursts_copy(struct bursts *to, const struct bursts *from)
+{
+	to->all.count = 0;
+	to->without = from->without;
+	if (!from->all.count)
+		return 0;
+	if (vec_reserve(&to->all, from->all.count))
+		return -ENOMEM;
+	memcpy(to->all.items, from->all.items, from->all.count * sizeof(*from->all.items));
+	to->all.count = from->all.count;
+	return 0;
 }
 
 static bool makes_sense(const struct profile_burst *b)
@@ -53,6 +68,7 @@ static size_t weigh_instance(struct bursts *b, size_t first)
 		periods += period_ns(is);
 		with_burst += length_ns(is) > 0 ? period_ns(is) : 0;
 	}
+	b->without += !with_burst;
 	for (size_t i = first; i < end; i++) {
 		struct burst *burst = &b->all.items[i];
 
@@ -106,4 +122,16 @@ uint32_t bursts_find(const struct bursts *b, uint32_t instance, uint64_t time_ns
 double bursts_weight(const struct bursts *b, uint32_t number)
 {
 	return number && number <= b->all.count ? b->all.items[number - 1].weight : 1;
+}
+
+/* What each stands for adds up to all periods, those without a burst too. */
+struct bursts_extent bursts_extent(const struct bursts *b)
+{
+	struct bursts_extent ret = {.count = b->all.count};
+
+	vec_foreach (burst, &b->all) {
+		ret.recorded_ns += length_ns(&burst->is);
+		ret.of_ns += length_ns(&burst->is) * burst->weight;
+	}
+	return ret;
 }

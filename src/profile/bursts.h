@@ -20,9 +20,18 @@ struct burst {
 /* By instance, then by time; nothing of one without a length. */
 struct bursts {
 	struct vec(struct burst) all;
+	uint32_t without; /* instances that have none with a length: nothing of theirs is known */
+};
+
+/* How much of the time they are. */
+struct bursts_extent {
+	size_t count;
+	double recorded_ns, of_ns; /* their lengths, and that of all periods */
 };
 
 void bursts_release(struct bursts *b);
+/* Instead of what `to` has. */
+int bursts_copy(struct bursts *to, const struct bursts *from);
 /* In any order. One that makes no sense is left out. */
 int bursts_add(struct bursts *b, const struct profile_burst *burst);
 /* After the last one: from now on they can be found. */
@@ -32,3 +41,4 @@ void bursts_weigh(struct bursts *b);
 uint32_t bursts_find(const struct bursts *b, uint32_t instance, uint64_t time_ns);
 /* 1 where there is none of this number. */
 double bursts_weight(const struct bursts *b, uint32_t number);
+struct bursts_extent bursts_extent(const struct bursts *b);

@@ -32,7 +32,7 @@ enum profile_table {
 	TABLE_INSTRUCTIONS,
 	TABLE_WINDOWS,
 	TABLE_COUNTERS,
-	TABLE_BURSTS,
+	TABLE_BURSTS, /* whose number is the last in the end mark */
 	TABLE_COUNT
 };
 

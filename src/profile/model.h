@@ -342,7 +342,8 @@ struct profile_call {
 	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;
 	uint32_t correlation;
-	double weight; /* as in profile_work */
+	double weight; /* these two as in profile_work */
+	uint32_t burst;
 };
 
 /* Why a piece of work has no launching stack. */
@@ -402,6 +403,7 @@ struct profile_pending {
 	uint32_t instance;
 	uint32_t correlation;
 	enum profile_pending_reason reason;
+	double weight; /* as in profile_work */
 };
 
 /* Warps were seen at an instruction, for one reason, that often in a window. */
@@ -704,10 +706,16 @@ enum profile_loss {
 #define META_EXIT_STATUS "exit_status" /* of the command, as a shell would give it */
 #define META_VERSION	 "xpuprof"     /* version that wrote it */
 
+/* The nearest number; the last there is for what is beyond it. */
+static inline uint64_t profile_rounded(double x)
+{
+	return x < 0x1p64 - 0x1p12 ? (uint64_t)(x + 0.5) : UINT64_MAX;
+}
+
 /* What stands for `weight` times as much. */
 static inline uint64_t profile_weighed(uint64_t n, double weight)
 {
-	return weight == 1 ? n : (uint64_t)((double)n * weight + 0.5);
+	return weight == 1 ? n : profile_rounded((double)n * weight);
 }
 
 /* Short names ("HtoD", "pinned", "failed", ...) and sentences for reports; never NULL. */

@@ -335,7 +335,7 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 		same_events &= varint_get(&p) == r->events_of[kind];
 	same_events &= varint_get(&p) == r->cpu_ns;
 	same_events &= varint_get(&p) == r->gpu_ns;
-	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
+	for (int table = TABLE_STRINGS; table < TABLE_BURSTS; table++)
 		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) ==
 			r->counts[table];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_STALL];
@@ -343,6 +343,7 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same_events &= get_late(&p, end) == r->events_of[EVENT_COUNT];
 	for (int kind = EVENT_DRIVER; kind <= EVENT_SYNC; kind++)
 		same_events &= get_late(&p, end) == r->events_of[kind];
+	same &= get_late(&p, end) == r->counts[TABLE_BURSTS];
 	if (!same || (!same_events && !r->skipped) || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -481,7 +482,13 @@ static void weigh_work(const struct profile_reader *r, struct profile_work *w)
 
 static void weigh_call(const struct profile_reader *r, struct profile_call *c)
 {
-	c->weight = bursts_weight(&r->bursts, bursts_find(&r->bursts, c->instance, c->start_ns));
+	c->burst = bursts_find(&r->bursts, c->instance, c->start_ns);
+	c->weight = bursts_weight(&r->bursts, c->burst);
+}
+
+static void weigh_pending(const struct profile_reader *r, struct profile_pending *p)
+{
+	p->weight = bursts_weight(&r->bursts, bursts_find(&r->bursts, p->instance, p->start_ns));
 }
 
 static void weigh(const struct profile_reader *r, struct profile_event *e)
@@ -492,6 +499,8 @@ static void weigh(const struct profile_reader *r, struct profile_event *e)
 		weigh_work(r, &e->work);
 	else if (e->kind == EVENT_CALL)
 		weigh_call(r, &e->call);
+	else if (e->kind == EVENT_PENDING)
+		weigh_pending(r, &e->pending);
 }
 
 /* Time that no sample stands for, behind all events. The n-th is of thread n / 2. */
@@ -605,14 +614,17 @@ static void read_bursts(struct profile_reader *r, const uint8_t *payload, uint32
 	}
 }
 
-/* Reads a chunk ahead. One that makes no sense ends the reading when it is its turn. */
+/* Reads a chunk ahead, whose header this is. One that makes no sense ends the reading when it is
+ * its turn. */
 static void read_ahead(
-	struct profile_reader *r, uint32_t type, uint64_t at, uint32_t size, uint64_t file_bytes)
+	struct profile_reader *r, const uint8_t *header, uint64_t at, uint64_t file_bytes)
 {
+	uint32_t size = get_u32(header + 4);
 	uint8_t *payload = calloc(1, (size_t)size + READ_PAST);
 
-	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size) {
-		if (type == CHUNK_ACCOUNTS)
+	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size &&
+		crc32c(crc32c(0, header, 8), payload, size) == get_u32(header + 8)) {
+		if (get_u32(header) == CHUNK_ACCOUNTS)
 			read_accounts(r, payload, size, file_bytes);
 		else
 			read_bursts(r, payload, size);
@@ -637,7 +649,7 @@ static void look_ahead(struct profile_reader *r)
 		if (size > CHUNK_MAX_BYTES)
 			return;
 		if (type == CHUNK_ACCOUNTS || type == CHUNK_BURSTS)
-			read_ahead(r, type, at, size, (uint64_t)file.st_size);
+			read_ahead(r, header, at, (uint64_t)file.st_size);
 		at += size;
 	}
 	bursts_weigh(&r->bursts);
@@ -702,6 +714,10 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 	r->until = done->next;
 	if (!done->accounts.count)
 		cpu_times_release(&r->accounts);
+	if (bursts_copy(&r->bursts, &done->bursts)) {
+		profile_reader_close(r);
+		return error_memory("the bursts");
+	}
 	memcpy(r->most, done->counts, sizeof(r->most));
 	*ret = r;
 	return 0;
@@ -838,6 +854,16 @@ const struct profile_counter *profile_counter(const struct profile_reader *r, ui
 const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id)
 {
 	return entry_at(r, TABLE_BURSTS, id);
+}
+
+const struct bursts *profile_bursts(const struct profile_reader *r)
+{
+	return &r->bursts;
+}
+
+bool profile_is_in_bursts(const struct profile_reader *r)
+{
+	return r->bursts.all.count || r->bursts.without || profile_meta(r, META_OVERHEAD);
 }
 
 struct profile_counts profile_counts(const struct profile_reader *r)

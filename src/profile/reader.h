@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "profile/bursts.h"
 #include "profile/model.h"
 
 struct profile_reader;
@@ -76,6 +77,10 @@ const struct profile_instruction *profile_instruction(const struct profile_reade
 const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id);
 const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id);
 const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id);
+/* Those of the whole file, as it was when the reader was opened: known before the first event. */
+const struct bursts *profile_bursts(const struct profile_reader *r);
+/* Whether GPU work was recorded in bursts only; after the last event. */
+bool profile_is_in_bursts(const struct profile_reader *r);
 
 struct profile_counts {
 	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,

@@ -278,9 +278,9 @@ static int push_end(struct profile_writer *w)
 {
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
-	uint64_t late[] = {
-		t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives, t->syncs};
-	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_COUNT, error;
+	uint64_t late[] = {t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives,
+		t->syncs, w->counts[TABLE_BURSTS]};
+	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_BURSTS, error;
 
 	while (lates && !late[lates - 1])
 		lates--;

@@ -211,6 +211,21 @@ static void write_gpu_tables(struct profile_writer *w)
 	profile_add_counter(w, &c, &id);
 }
 
+static void write_bursts(struct profile_writer *w)
+{
+	struct profile_burst b = {.process = 1,
+		.instance = 1,
+		.since_ns = 1000,
+		.until_ns = 2000,
+		.start_ns = 1200,
+		.end_ns = 1300};
+
+	profile_add_burst(w, &b);
+	b.since_ns = b.start_ns = b.end_ns = 2000;
+	b.until_ns = 3000;
+	profile_add_burst(w, &b);
+}
+
 static void write_gpu_events(struct profile_writer *w)
 {
 	struct profile_stall s = {.window = 1, .instruction = 1, .reason = 2, .samples = 300};
@@ -352,6 +367,7 @@ static void write_seed(const char *folder)
 		return;
 	write_tables(w);
 	write_gpu_tables(w);
+	write_bursts(w);
 	write_events(w);
 	write_gpu_events(w);
 	write_driver_events(w);

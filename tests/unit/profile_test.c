@@ -62,6 +62,7 @@ static uint32_t random_id(uint32_t count)
 #define INSTRUCTIONS 70
 #define WINDOWS	     20
 #define COUNTERS     9
+#define BURSTS	     11
 
 /* What was written, to be compared with what is read. */
 static struct recording {
@@ -77,6 +78,7 @@ static struct recording {
 	struct vec(struct profile_instruction) instructions;
 	struct vec(struct profile_window) windows;
 	struct vec(struct profile_counter) counters;
+	struct vec(struct profile_burst) bursts;
 	struct vec(struct profile_event) events;
 } wrote;
 
@@ -96,6 +98,7 @@ static void forget_recording(void)
 	vec_release(&wrote.instructions);
 	vec_release(&wrote.windows);
 	vec_release(&wrote.counters);
+	vec_release(&wrote.bursts);
 	vec_release(&wrote.events);
 }
 
@@ -301,6 +304,24 @@ static void write_windows(struct profile_writer *w)
 	}
 }
 
+/* Of instances that calls have, some of them without a burst, some of no sense. */
+static void write_bursts(struct profile_writer *w)
+{
+	for (uint32_t i = 0; i < BURSTS; i++) {
+		struct profile_burst b = {.process = random_id(PROCESSES),
+			.instance = random_id(3),
+			.since_ns = random_number(62)};
+
+		b.start_ns = b.since_ns + random_number(40);
+		b.end_ns = b.start_ns + (i % 4 ? random_number(40) : 0);
+		b.until_ns = b.end_ns + random_number(40);
+		if (i == BURSTS - 1)
+			b.until_ns = b.since_ns - 1;
+		CHECK(!profile_add_burst(w, &b));
+		vec_push(&wrote.bursts, b);
+	}
+}
+
 static void write_tables(struct profile_writer *w)
 {
 	write_strings(w);
@@ -312,6 +333,7 @@ static void write_tables(struct profile_writer *w)
 	write_ops(w);
 	write_gpu_code(w);
 	write_windows(w);
+	write_bursts(w);
 }
 
 static struct profile_sample random_sample(void)
@@ -695,6 +717,13 @@ static bool same_counter(const struct profile_counter *a, const struct profile_c
 	return a->name == b->name && a->unit == b->unit;
 }
 
+static bool same_burst(const struct profile_burst *a, const struct profile_burst *b)
+{
+	return a->process == b->process && a->instance == b->instance &&
+	       a->since_ns == b->since_ns && a->until_ns == b->until_ns &&
+	       a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+}
+
 static void check_tables(const struct profile_reader *r)
 {
 	struct profile_counts counts = profile_counts(r);
@@ -705,7 +734,7 @@ static void check_tables(const struct profile_reader *r)
 	CHECK(counts.stack_nodes == STACKS && counts.processes == PROCESSES);
 	CHECK(counts.threads == THREADS && counts.devices == DEVICES && counts.ops == OPS);
 	CHECK(counts.gpu_functions == FUNCTIONS && counts.instructions == INSTRUCTIONS);
-	CHECK(counts.windows == WINDOWS && counts.counters == COUNTERS);
+	CHECK(counts.windows == WINDOWS && counts.counters == COUNTERS && counts.bursts == BURSTS);
 	for (uint32_t i = 0; i < STRINGS; i++) {
 		CHECK_TEXT(profile_string(r, i + 1, &size), wrote.strings.items[i]);
 		CHECK(size == strlen(wrote.strings.items[i]));
@@ -724,6 +753,7 @@ static void check_tables(const struct profile_reader *r)
 	CHECK_TABLE(instructions, profile_instruction, same_instruction);
 	CHECK_TABLE(windows, profile_window, same_window);
 	CHECK_TABLE(counters, profile_counter, same_counter);
+	CHECK_TABLE(bursts, profile_burst, same_burst);
 	for (uint32_t i = 0; i < STACKS; i++) {
 		const struct profile_stack_node *node = profile_stack_node(r, i + 1);
 
@@ -1028,6 +1058,7 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 	struct profile_instruction instruction = {.function = FUNCTIONS + 1};
 	struct profile_window window = {.device = DEVICES + 1};
 	struct profile_counter counter = {.name = 0};
+	struct profile_burst burst = {.process = PROCESSES + 1};
 	struct profile_writer *w;
 	uint32_t id = 7;
 
@@ -1049,6 +1080,7 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 	CHECK(profile_add_gpu_function(w, &function, &id) == -EINVAL);
 	CHECK(profile_add_instruction(w, &instruction, &id) == -EINVAL);
 	CHECK(profile_add_window(w, &window, &id) == -EINVAL);
+	CHECK(profile_add_burst(w, &burst) == -EINVAL);
 	CHECK(profile_add_counter(w, &counter, &id) == -EINVAL);
 	CHECK(profile_add_stack_node(w, STACKS + 1, 1, &id) == -EINVAL);
 	CHECK(profile_add_stack_node(w, 0, 0, &id) == -EINVAL);
@@ -1713,24 +1745,34 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_META, 1, 'k', 4, 'v');
 	REFUSED(CHUNK_END, 1, 2, 3);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS + 1, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS);
+		THREADS, DEVICES, OPS + 1, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
+		0, 0, 0, 0, 0, BURSTS);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS, 1, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS,
-		COUNTERS); /* no inlined function is there */
+		THREADS, DEVICES, OPS, 1, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 0,
+		0, 0, 0, BURSTS); /* no inlined function is there */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
-		1); /* nor a count of a counter */
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 1, 0,
+		0, 0, 0, BURSTS); /* nor a count of a counter */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0,
-		1);				  /* nor an event of a driver */
-	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5); /* its own caller */
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 1,
+		0, 0, 0, BURSTS); /* nor an event of a driver */
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 0,
+		0, 0, 0, BURSTS + 1);
+	REFUSED(CHUNK_BURSTS, BURSTS + 1, 6, PROCESSES + 1, 1, 1, 4, 2, 3);
+	REFUSED(CHUNK_BURSTS, BURSTS + 2, 6, 1, 1, 1, 4, 2, 3);
+	REFUSED(CHUNK_BURSTS, BURSTS + 1, 6, 1, 1, 1, 4, 2, 0x80);
+	REFUSED(CHUNK_BURSTS, BURSTS + 1, 7, 1, 1, 1, 4, 2, 3);
+	REFUSED(CHUNK_UPDATES, 15, 1, 1, 1, 1, 4, 2, 3); /* bursts never change */
+	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5);	 /* its own caller */
 	REFUSED(CHUNK_SEGMENTS, 1, 4, MODULES + 1, 0, 1, 1);
 }
 
 static void more_after_an_end_mark_needs_another_end_mark(void)
 {
 	static const uint8_t end[] = {0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS,
-		PROCESSES, THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS};
+		PROCESSES, THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS,
+		0, 0, 0, 0, 0, 0, 0, BURSTS};
 	struct buf file = BUF_INIT;
 	bool complete;
 
@@ -2035,6 +2077,114 @@ static void a_file_that_grows_is_read_once_more_as_far_as_before(void)
 	done = read_all_of(path);
 	CHECK(read_again(done, &complete) == 40 && complete);
 	profile_reader_close(done);
+}
+
+/* ------------------------------------------------------------------ bursts */
+
+static void write_period(struct profile_writer *w, uint64_t since_ns, uint64_t length_ns)
+{
+	struct profile_burst b = {.process = 1,
+		.instance = 7,
+		.since_ns = since_ns,
+		.start_ns = since_ns + 100,
+		.end_ns = since_ns + 100 + length_ns,
+		.until_ns = since_ns + 1000};
+
+	CHECK(!profile_add_burst(w, &b));
+}
+
+/* Works of two instances, of which the bursts come behind all of them. */
+static struct profile_writer *write_weighed(void)
+{
+	struct profile_work work = {.op = 1, .instance = 7, .start_ns = 5000, .launch_ns = 1110};
+	struct profile_call call = {.kind = CALL_LAUNCH, .instance = 7, .start_ns = 1110};
+	struct profile_pending pending = {
+		.reason = PENDING_FAILED, .instance = 7, .start_ns = 1110};
+	struct profile_writer *w;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_strings(w);
+	write_tasks(w);
+	write_devices(w);
+	write_ops(w);
+	CHECK(!profile_write_work(w, &work));
+	CHECK(!profile_write_call(w, &call));
+	CHECK(!profile_write_pending(w, &pending));
+	work.launch_ns = 0;
+	CHECK(!profile_write_work(w, &work));
+	work.instance = 8;
+	CHECK(!profile_write_work(w, &work));
+	CHECK(!profile_writer_flush(w));
+	write_period(w, 1000, 50);
+	write_period(w, 2000, 20);
+	CHECK(!profile_writer_flush(w));
+	return w;
+}
+
+static void check_weights(struct profile_reader *r, double first, double second)
+{
+	struct profile_event e;
+	uint32_t burst = first > 1;
+
+	CHECK(profile_reader_next(r, &e) == 1 && e.work.weight == first && e.work.burst == burst);
+	CHECK(profile_reader_next(r, &e) == 1 && e.call.weight == first && e.call.burst == burst);
+	CHECK(profile_reader_next(r, &e) == 1 && e.pending.weight == first);
+	CHECK(profile_reader_next(r, &e) == 1 && e.work.weight == second &&
+		e.work.burst == 2 * burst);
+	CHECK(profile_reader_next(r, &e) == 1 && e.work.weight == 1 && e.work.burst == 0);
+	CHECK(profile_reader_next(r, &e) == 0);
+}
+
+static void works_calls_and_launches_stand_for_the_period_of_their_burst(void)
+{
+	struct profile_writer *w = write_weighed();
+	struct profile_reader *r;
+
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	check_weights(r, 20, 50);
+	CHECK(!profile_reader_incomplete(r) && profile_is_in_bursts(r));
+	profile_reader_close(r);
+}
+
+static void weights_are_the_same_when_a_file_that_grew_is_read_once_more(void)
+{
+	struct profile_writer *w = write_weighed();
+	struct profile_reader *done, *again, *now;
+
+	CHECK(!profile_reader_open(&done, path));
+	check_weights(done, 20, 50);
+	write_period(w, 3000, 0);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open_again(&again, done));
+	check_weights(again, 20, 50);
+	CHECK(!profile_reader_open(&now, path));
+	check_weights(now, 30, 75);
+	profile_reader_close(done);
+	profile_reader_close(again);
+	profile_reader_close(now);
+}
+
+/* The reading ends at the chunk. What was before it stands for itself. */
+static void bursts_of_a_damaged_chunk_weigh_nothing(void)
+{
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	char *at;
+
+	CHECK(!profile_writer_close(write_weighed()));
+	read_file(&file);
+	at = memmem(file.data, file.size, "BRST", 4);
+	CHECK(at);
+	at[CHUNK_HEADER_BYTES + 3] ^= 1;
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	check_weights(r, 1, 1);
+	CHECK(strstr(profile_reader_incomplete(r), "does not match its checksum"));
+	CHECK(!profile_is_in_bursts(r));
+	profile_reader_close(r);
+	buf_release(&file);
 }
 
 static void a_file_that_became_another_is_not_read_once_more(void)
@@ -2358,6 +2508,9 @@ int main(void)
 	RUN(a_file_that_is_cut_is_incomplete_with_its_events_left_out_too);
 	RUN(damage_in_what_is_left_out_is_not_looked_for);
 	RUN(a_file_that_grows_is_read_once_more_as_far_as_before);
+	RUN(works_calls_and_launches_stand_for_the_period_of_their_burst);
+	RUN(weights_are_the_same_when_a_file_that_grew_is_read_once_more);
+	RUN(bursts_of_a_damaged_chunk_weigh_nothing);
 	RUN(a_file_that_became_another_is_not_read_once_more);
 	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
 	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
