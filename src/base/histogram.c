@@ -26,15 +26,22 @@ static uint64_t middle_of(unsigned int bucket)
 	return low + ((uint64_t)1 << shift) / 2;
 }
 
-void histogram_add(struct histogram *h, uint64_t value)
+void histogram_add_times(struct histogram *h, uint64_t value, uint64_t times)
 {
-	h->buckets[bucket_of(value)]++;
+	if (!times)
+		return;
+	h->buckets[bucket_of(value)] += times;
 	if (!h->count || value < h->min)
 		h->min = value;
 	if (value > h->max)
 		h->max = value;
-	h->count++;
-	h->sum += value;
+	h->count += times;
+	h->sum += value * times;
+}
+
+void histogram_add(struct histogram *h, uint64_t value)
+{
+	histogram_add_times(h, value, 1);
 }
 
 uint64_t histogram_percentile(const struct histogram *h, double percent)

@@ -28,5 +28,7 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *h, uint64_t value);
+/* The same value so many times. */
+void histogram_add_times(struct histogram *h, uint64_t value, uint64_t times);
 /* The value that `percent` of all are at or below; 0 when there are none. */
 uint64_t histogram_percentile(const struct histogram *h, double percent);

@@ -113,6 +113,25 @@ const char *text_sampled_percent(
 	return cell;
 }
 
+const char *text_share(char cell[TEXT_CELL], double part, double whole)
+{
+	double percent = whole > 0 ? part * 100 / whole : 0;
+
+	snprintf(cell, TEXT_CELL, percent < 9.95 ? "%.2g %%" : "%.0f %%", percent);
+	return cell;
+}
+
+const char *text_error(char cell[TEXT_CELL], uint64_t sum, uint64_t high)
+{
+	double percent = sum ? ((double)high - (double)sum) * 100 / (double)sum : 0;
+
+	if (high == UINT64_MAX)
+		snprintf(cell, TEXT_CELL, "+- ?");
+	else
+		snprintf(cell, TEXT_CELL, percent < 9.95 ? "+- %.1f %%" : "+- %.0f %%", percent);
+	return cell;
+}
+
 unsigned int text_width(int fd, unsigned int otherwise)
 {
 	const char *columns = getenv("COLUMNS");

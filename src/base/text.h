@@ -24,6 +24,10 @@ const char *text_percent(
 const char *text_sampled_duration(char cell[TEXT_CELL], uint64_t ns, uint64_t samples);
 const char *text_sampled_percent(
 	char cell[TEXT_CELL], uint64_t part, uint64_t whole, uint64_t samples);
+/* A part with two digits, however small: "0.21 %"; and how far a sum may be off that is at most
+ * `high` (UINT64_MAX: not known): "+- 3.1 %", "+- ?". */
+const char *text_share(char cell[TEXT_CELL], double part, double whole);
+const char *text_error(char cell[TEXT_CELL], uint64_t sum, uint64_t high);
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
 
 /* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and

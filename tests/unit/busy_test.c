@@ -143,6 +143,19 @@ static void the_largest_values_have_a_bucket(void)
 	CHECK(histogram_percentile(&h, 50) == 0);
 }
 
+static void a_value_added_many_times_is_as_if_one_by_one(void)
+{
+	static struct histogram at_once, one_by_one;
+
+	for (uint64_t value = 3; value < 100000; value *= 3) {
+		histogram_add_times(&at_once, value, value % 5);
+		for (uint64_t i = 0; i < value % 5; i++)
+			histogram_add(&one_by_one, value);
+	}
+	histogram_add_times(&at_once, 1000000, 0);
+	CHECK(!memcmp(&at_once, &one_by_one, sizeof(at_once)));
+}
+
 int main(void)
 {
 	RUN(overlapping_and_touching_intervals_count_once);
@@ -152,5 +165,6 @@ int main(void)
 	RUN(disorder_inside_the_window_costs_nothing);
 	RUN(percentiles_are_within_the_stated_error);
 	RUN(the_largest_values_have_a_bucket);
+	RUN(a_value_added_many_times_is_as_if_one_by_one);
 	return tap_end();
 }

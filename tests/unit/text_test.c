@@ -74,6 +74,22 @@ static void shares_and_rates_of_nothing_are_a_dash(void)
 	CHECK_TEXT(text_bytes(cell, UINT64_MAX), "18447 PB");
 }
 
+static void an_error_and_a_small_share_have_two_digits(void)
+{
+	char cell[TEXT_CELL];
+
+	CHECK_TEXT(text_share(cell, 21, 1000), "2.1 %");
+	CHECK_TEXT(text_share(cell, 21, 10000), "0.21 %");
+	CHECK_TEXT(text_share(cell, 996, 10000), "10 %");
+	CHECK_TEXT(text_share(cell, 1, 1), "100 %");
+	CHECK_TEXT(text_share(cell, 0, 0), "0 %");
+	CHECK_TEXT(text_error(cell, 1000, 1031), "+- 3.1 %");
+	CHECK_TEXT(text_error(cell, 1000, 1000), "+- 0.0 %");
+	CHECK_TEXT(text_error(cell, 1000, 1099), "+- 9.9 %");
+	CHECK_TEXT(text_error(cell, 1000, 3000), "+- 200 %");
+	CHECK_TEXT(text_error(cell, 1000, UINT64_MAX), "+- ?");
+}
+
 static void long_names_are_cut_at_a_character(void)
 {
 	CHECK_TEXT(fit("short", 5), "short");
@@ -119,6 +135,7 @@ int main(void)
 	RUN(times_of_samples_have_as_many_digits_as_these_support);
 	RUN(counts_have_their_thousands_apart);
 	RUN(shares_and_rates_of_nothing_are_a_dash);
+	RUN(an_error_and_a_small_share_have_two_digits);
 	RUN(long_names_are_cut_at_a_character);
 	RUN(what_a_terminal_would_obey_is_not_printed);
 	RUN(a_command_line_can_be_given_to_a_shell_again);
