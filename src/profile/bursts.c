@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "profile/bursts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 void bursts_release(struct bursts *b)
 {
 	vec_release(&b->all);
+	vec_release(&b->strata);
 }
+
+#define COPY(to, from)                                                                             \
+	({                                                                                         \
+		int copy_error_;                                                                   \
+		(to)->count = 0;                                                                   \
+		copy_error_ = vec_reserve((to), (from)->count);                                    \
+		if (!copy_error_ && (from)->count)                                                 \
+			memcpy((to)->items, (from)->items,                                         \
+				(from)->count * sizeof(*(from)->items));                           \
+		if (!copy_error_)                                                                  \
+			(to)->count = (from)->count;                                               \
+		copy_error_;                                                                       \
+	})
 
 int bursts_copy(struct bursts *to, const struct bursts *from)
 {
-	to->all.count = 0;
 	to->without = from->without;
-	if (!from->all.count)
-		return 0;
-	if (vec_reserve(&to->all, from->all.count))
-		return -ENOMEM;
-	memcpy(to->all.items, from->all.items, from->all.count * sizeof(*from->all.items));
-	to->all.count = from->all.count;
-	return 0;
+	return COPY(&to->all, &from->all) ?: COPY(&to->strata, &from->strata);
 }
 
 static bool makes_sense(const struct profile_burst *b)
@@ -55,28 +61,24 @@ static double period_ns(const struct profile_burst *b)
 	return (double)(b->until_ns - b->since_ns);
 }
 
-/* Those of one instance, from `first` on: how many there are. */
-static size_t weigh_instance(struct bursts *b, size_t first)
+static void weigh_instance(struct bursts *b, size_t first, size_t count)
 {
-	uint32_t instance = b->all.items[first].is.instance;
 	double periods = 0, with_burst = 0;
-	size_t end = first;
 
-	for (; end < b->all.count && b->all.items[end].is.instance == instance; end++) {
-		const struct profile_burst *is = &b->all.items[end].is;
+	for (size_t i = first; i < first + count; i++) {
+		const struct profile_burst *is = &b->all.items[i].is;
 
 		periods += period_ns(is);
 		with_burst += length_ns(is) > 0 ? period_ns(is) : 0;
 	}
 	b->without += !with_burst;
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = first; i < first + count; i++) {
 		struct burst *burst = &b->all.items[i];
 
 		if (length_ns(&burst->is) > 0)
 			burst->weight = period_ns(&burst->is) / length_ns(&burst->is) * periods /
 					with_burst;
 	}
-	return end - first;
 }
 
 static void drop_empty(struct bursts *b)
@@ -89,14 +91,62 @@ static void drop_empty(struct bursts *b)
 	b->all.count = kept;
 }
 
-void bursts_weigh(struct bursts *b)
+double burst_stands_for_ns(const struct burst *b)
+{
+	return length_ns(&b->is) * b->weight;
+}
+
+/* What each stands for adds up to all periods, those without a burst too. */
+static void extend(struct bursts_extent *e, const struct burst *b)
+{
+	e->count++;
+	e->recorded_ns += length_ns(&b->is);
+	e->of_ns += burst_stands_for_ns(b);
+	e->of_squares += burst_stands_for_ns(b) * burst_stands_for_ns(b);
+}
+
+/* Those of one instance, from `first` on: how many there are. */
+static size_t count_instance(const struct bursts *b, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < b->all.count &&
+		b->all.items[end].is.instance == b->all.items[first].is.instance)
+		end++;
+	return end - first;
+}
+
+static int divide(struct bursts *b)
+{
+	int error = vec_push(&b->strata, (struct bursts_extent){0});
+
+	for (size_t at = 0, count; !error && at < b->all.count; at += count) {
+		uint32_t stratum = 0;
+
+		count = count_instance(b, at);
+		if (count > 1) {
+			stratum = (uint32_t)b->strata.count;
+			error = vec_push(&b->strata, (struct bursts_extent){0});
+		}
+		for (size_t i = at; !error && i < at + count; i++) {
+			b->all.items[i].stratum = stratum;
+			extend(&b->strata.items[stratum], &b->all.items[i]);
+		}
+	}
+	return error;
+}
+
+int bursts_weigh(struct bursts *b)
 {
 	if (!b->all.count)
-		return;
+		return 0;
 	qsort(b->all.items, b->all.count, sizeof(b->all.items[0]), compare);
-	for (size_t at = 0; at < b->all.count;)
-		at += weigh_instance(b, at);
+	for (size_t at = 0, count; at < b->all.count; at += count) {
+		count = count_instance(b, at);
+		weigh_instance(b, at, count);
+	}
 	drop_empty(b);
+	return divide(b);
 }
 
 uint32_t bursts_find(const struct bursts *b, uint32_t instance, uint64_t time_ns)
@@ -124,14 +174,11 @@ double bursts_weight(const struct bursts *b, uint32_t number)
 	return number && number <= b->all.count ? b->all.items[number - 1].weight : 1;
 }
 
-/* What each stands for adds up to all periods, those without a burst too. */
 struct bursts_extent bursts_extent(const struct bursts *b)
 {
-	struct bursts_extent ret = {.count = b->all.count};
+	struct bursts_extent all = {0};
 
-	vec_foreach (burst, &b->all) {
-		ret.recorded_ns += length_ns(&burst->is);
-		ret.of_ns += length_ns(&burst->is) * burst->weight;
-	}
-	return ret;
+	vec_foreach (burst, &b->all)
+		extend(&all, burst);
+	return all;
 }

@@ -15,18 +15,22 @@
 struct burst {
 	struct profile_burst is;
 	double weight;
+	uint32_t stratum; /* bursts that may be compared with each other */
+};
+
+/* How much of the time some of them are. */
+struct bursts_extent {
+	size_t count;
+	double recorded_ns, of_ns; /* their lengths, and that of all periods */
+	double of_squares;	   /* the sum of the squares of what each stands for */
 };
 
 /* By instance, then by time; nothing of one without a length. */
 struct bursts {
 	struct vec(struct burst) all;
+	/* the first is that of all instances with one burst, then one for each other */
+	struct vec(struct bursts_extent) strata;
 	uint32_t without; /* instances that have none with a length: nothing of theirs is known */
-};
-
-/* How much of the time they are. */
-struct bursts_extent {
-	size_t count;
-	double recorded_ns, of_ns; /* their lengths, and that of all periods */
 };
 
 void bursts_release(struct bursts *b);
@@ -35,10 +39,13 @@ int bursts_copy(struct bursts *to, const struct bursts *from);
 /* In any order. One that makes no sense is left out. */
 int bursts_add(struct bursts *b, const struct profile_burst *burst);
 /* After the last one: from now on they can be found. */
-void bursts_weigh(struct bursts *b);
+int bursts_weigh(struct bursts *b);
 /* The burst of the instance that was the last to begin by then, or else its first: its number,
  * counted from 1; 0: the instance has none. */
 uint32_t bursts_find(const struct bursts *b, uint32_t instance, uint64_t time_ns);
 /* 1 where there is none of this number. */
 double bursts_weight(const struct bursts *b, uint32_t number);
+/* How much time it stands for. */
+double burst_stands_for_ns(const struct burst *b);
+/* Of all. */
 struct bursts_extent bursts_extent(const struct bursts *b);

@@ -634,25 +634,25 @@ static void read_ahead(
 
 /* Accounts are at the end of a file, bursts behind what they are of, and events are weighed by
  * them: they are looked for before all else. A file that cannot be read twice has none. */
-static void look_ahead(struct profile_reader *r)
+static int look_ahead(struct profile_reader *r)
 {
 	uint8_t header[CHUNK_HEADER_BYTES];
 	uint64_t at = FILE_HEADER_BYTES;
 	struct stat file;
 
 	if (fstat(r->fd, &file))
-		return;
+		return 0;
 	while (io_pread_full(r->fd, (char *)header, sizeof(header), (off_t)at) == sizeof(header)) {
 		uint32_t type = get_u32(header), size = get_u32(header + 4);
 
 		at += sizeof(header);
 		if (size > CHUNK_MAX_BYTES)
-			return;
+			break;
 		if (type == CHUNK_ACCOUNTS || type == CHUNK_BURSTS)
 			read_ahead(r, header, at, (uint64_t)file.st_size);
 		at += size;
 	}
-	bursts_weigh(&r->bursts);
+	return bursts_weigh(&r->bursts) ? error_memory("the bursts") : 0;
 }
 
 static int open_file(struct profile_reader *r)
@@ -663,9 +663,7 @@ static int open_file(struct profile_reader *r)
 	if (r->fd < 0)
 		return error_errno(-errno, "cannot open '%s'", r->path);
 	error = check_header(r);
-	if (!error)
-		look_ahead(r);
-	return error;
+	return error ?: look_ahead(r);
 }
 
 int profile_reader_open(struct profile_reader **ret, const char *path)

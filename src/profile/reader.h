@@ -79,7 +79,8 @@ const struct profile_counter *profile_counter(const struct profile_reader *r, ui
 const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id);
 /* Those of the whole file, as it was when the reader was opened: known before the first event. */
 const struct bursts *profile_bursts(const struct profile_reader *r);
-/* Whether GPU work was recorded in bursts only; after the last event. */
+/* Whether GPU work was recorded in bursts only. (If no burst came at all, and so no work, this is
+ * known after the last event.) */
 bool profile_is_in_bursts(const struct profile_reader *r);
 
 struct profile_counts {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "view/names/name.h"
 #include "report/call_path.h"
@@ -76,16 +77,6 @@ static void path_json(const struct report *r, const void *row, struct json_write
 {
 	report_call_path_json(
 		r, w, "path", ((const struct function_sum *)row)->stack, REPORT_PATH_CPU);
-}
-
-/* Newton's; there is no need for a library. */
-static double root(double x)
-{
-	double r = x > 1 ? x : 1;
-
-	for (int i = 0; i < 64; i++)
-		r = (r + x / r) / 2;
-	return r;
 }
 
 /*
