@@ -281,6 +281,13 @@ static int add_flow(struct chrome *c, uint64_t key, const struct flow_end *end)
 	return flows_add(&c->flows, key, end, c->output) ? error_memory(SUBJECT) : 0;
 }
 
+/* What the event stands for, where it does for more than itself. */
+static void put_weight(struct output *o, double weight)
+{
+	if (weight != 1)
+		output_printf(o, ",\"weight\":%.6g", weight);
+}
+
 static int write_work(struct chrome *c, const struct profile_work *w)
 {
 	const struct profile_op *op = profile_op(c->reader, w->op);
@@ -311,6 +318,7 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		put_member(o, "graphNode", w->graph_node);
 	put_moment(o, "queued", w->queued_ns);
 	put_moment(o, "submitted", w->submitted_ns);
+	put_weight(o, w->weight);
 	output_puts(o, "}}");
 	return add_flow(c, launch_key(w->instance, w->correlation), &end);
 }
@@ -382,7 +390,9 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 	output_u64(o, call->correlation);
 	output_puts(o, ",\"kind\":\"");
 	output_puts(o, profile_call_kind_name(call->kind));
-	output_printf(o, "\",\"result\":%d}}", call->result);
+	output_printf(o, "\",\"result\":%d", call->result);
+	put_weight(o, call->weight);
+	output_puts(o, "}}");
 	if (call->kind == CALL_SYNC || call->kind == CALL_NODE)
 		return 0;
 	return add_flow(c, launch_key(call->instance, call->correlation), &end);

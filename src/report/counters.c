@@ -87,9 +87,11 @@ static void put_device(const struct report *r, struct buf *out,
 
 	buf_printf(out, "\nGPU %u ", device_number(numbers, r->reader, d->device));
 	text_fit(out, profile_string(r->reader, device->name, NULL), 0);
-	buf_printf(out, ": %s in %s samples, of which %s with work\n",
-		text_duration(sampled, d->sampled_ns), text_count(count, d->samples),
-		text_duration(busy, d->busy_ns));
+	buf_printf(out, ": %s in %s samples", text_duration(sampled, d->sampled_ns),
+		text_count(count, d->samples));
+	if (r->counters->works_known)
+		buf_printf(out, ", of which %s with work", text_duration(busy, d->busy_ns));
+	buf_putc(out, '\n');
 	for (size_t i = 0; i < DEVICE_VALUES; i++)
 		buf_printf(out, "%*s", VALUE_COLUMNS, device_values[i].heading);
 	buf_puts(out, "  counter\n");
@@ -202,12 +204,15 @@ static void put_remarks(const struct report *r, struct buf *out)
 	buf_puts(out, "\nAbout these values\n");
 	buf_printf(out, "  They are of the whole GPU, whoever used it, for intervals of %s.\n",
 		text_duration(cell, profile_meta_number(r->reader, META_COUNTERS, 0)));
-	buf_printf(out,
-		"  A kernel's are averages over intervals in which nothing else of this recording "
-		"ran on the "
-		"GPU,\n  and itself in at least %d %% of the time; alone: the share of its GPU "
-		"time in such.\n",
-		COUNTER_COVERED_PERCENT);
+	if (!r->counters->works_known)
+		buf_puts(out, "  Which work ran meanwhile is not known: GPU work was recorded in "
+			      "bursts.\n");
+	else
+		buf_printf(out,
+			"  A kernel's are averages over intervals in which nothing else of this "
+			"recording ran on the GPU,\n  and itself in at least %d %% of the time; "
+			"alone: the share of its GPU time in such.\n",
+			COUNTER_COVERED_PERCENT);
 	if (dropped)
 		buf_printf(out, "  Samples missing, as they came faster than they were read: %s.\n",
 			text_count(lost, dropped));
@@ -301,8 +306,10 @@ static void put_device_json(
 	report_uuid_json(w, device);
 	json_number(w, "samples", d->samples);
 	json_number(w, "sampled_ns", d->sampled_ns);
-	json_number(w, "busy_samples", d->busy_samples);
-	json_number(w, "busy_ns", d->busy_ns);
+	if (r->counters->works_known) {
+		json_number(w, "busy_samples", d->busy_samples);
+		json_number(w, "busy_ns", d->busy_ns);
+	}
 	for (const struct device_value *v = device_values; v < device_values + DEVICE_VALUES; v++)
 		put_values(r, w, v->key, sums_of(d, v), v->value);
 	json_end(w, '}');

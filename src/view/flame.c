@@ -7,6 +7,7 @@
 #include "view/flame.h"
 
 #include "view/fold/event_nodes.h"
+#include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
 
 struct flame {
@@ -17,6 +18,7 @@ struct flame {
 	struct gather sums;
 	struct view_result *result;
 	struct missing missing;
+	struct gpu_bursts bursts;
 };
 
 static int gather_work(struct flame *f, const struct profile_event *e)
@@ -24,7 +26,9 @@ static int gather_work(struct flame *f, const struct profile_event *e)
 	struct gather_key key = event_key(e, f->options);
 
 	missing_count_work(&f->missing, &key, 1);
-	return gather_add(&f->sums, &key, e->work.duration_ns);
+	return gpu_bursts_add(&f->bursts, f->reader, &e->work)
+		       ?: gather_add(&f->sums, &key,
+				  profile_weighed(e->work.duration_ns, e->work.weight));
 }
 
 static int gather_pending(struct flame *f, const struct profile_event *e)
@@ -101,8 +105,11 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
 	error = error ?: build_tree(&f);
+	if (!error && ret->shows & VIEW_SHOWS_GPU)
+		error = gpu_bursts_describe(&f.bursts, r, ret);
 	error = error ?: missing_remarks(&f.missing, r, ret);
 	name_lacking(&f);
 	gather_release(&f.sums);
+	gpu_bursts_release(&f.bursts);
 	return error;
 }

@@ -12,6 +12,7 @@
 #include "base/digits.h"
 #include "base/error.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
 #include "view/stalls/stall_tree.h"
 
@@ -22,6 +23,7 @@ struct stall_flame {
 	struct stalls stalls;
 	struct gather others;
 	struct missing missing;
+	struct gpu_bursts bursts;
 	struct event_nodes nodes;
 	struct stall_tree rows;
 	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
@@ -39,7 +41,7 @@ static int gather_other(struct stall_flame *f, const struct profile_event *e)
 	struct gather_key key = event_key(e, f->options);
 
 	missing_count_work(&f->missing, &key, 1);
-	return gather_add(&f->others, &key, e->work.duration_ns);
+	return gather_add(&f->others, &key, profile_weighed(e->work.duration_ns, e->work.weight));
 }
 
 static int gather_pending(struct stall_flame *f, const struct profile_event *e)
@@ -55,6 +57,8 @@ static int gather_event(struct stall_flame *f, const struct profile_event *e)
 {
 	if (e->kind == EVENT_PENDING)
 		return gather_pending(f, e);
+	if (e->kind == EVENT_WORK && gpu_bursts_add(&f->bursts, f->reader, &e->work))
+		return -ENOMEM;
 	if (e->kind == EVENT_WORK && !is_kernel(f, &e->work))
 		return gather_other(f, e);
 	return stalls_event(&f->stalls, e);
@@ -223,6 +227,7 @@ static int add_remarks(struct stall_flame *f)
 		if (remarks[i].count)
 			error = view_remark(f->result, "%s %s",
 				digits_group(digits, remarks[i].count), remarks[i].text);
+	error = error ?: gpu_bursts_describe(&f->bursts, f->reader, f->result);
 	return error ?: missing_remarks(&f->missing, f->reader, f->result);
 }
 
@@ -243,5 +248,6 @@ int stall_flame_build(
 		ret->unit = VIEW_SAMPLES;
 	stalls_release(&f.stalls);
 	gather_release(&f.others);
+	gpu_bursts_release(&f.bursts);
 	return error;
 }

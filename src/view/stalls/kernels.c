@@ -26,7 +26,8 @@
 #define DUE_MIN 1000
 
 struct op_time {
-	uint64_t works, time_ns;
+	double works;
+	uint64_t time_ns;
 };
 
 struct gathering {
@@ -59,9 +60,10 @@ static int add_stall(struct gathering *g, const struct profile_stall *e)
 static int add_work(struct gathering *g, const struct profile_work *e)
 {
 	uint64_t *index = map_get(&g->op_index, e->op);
+	uint64_t time_ns = profile_weighed(e->duration_ns, e->weight);
 	struct op_time *op;
 
-	if (__builtin_add_overflow(g->k->gpu_ns, e->duration_ns, &g->k->gpu_ns))
+	if (__builtin_add_overflow(g->k->gpu_ns, time_ns, &g->k->gpu_ns))
 		return -EOVERFLOW;
 	if (!index) {
 		if (vec_push(&g->ops, (struct op_time){0}) ||
@@ -71,8 +73,8 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	} else {
 		op = &g->ops.items[*index];
 	}
-	op->works++;
-	op->time_ns += e->duration_ns;
+	op->works += e->weight;
+	op->time_ns += time_ns;
 	return 0;
 }
 
@@ -235,7 +237,7 @@ static int put_op(struct gathering *g, const struct profile_op *op, const struct
 	if (error)
 		return error;
 	kernel = &g->k->kernels.items[at];
-	kernel->works += time->works;
+	kernel->works += profile_rounded(time->works);
 	kernel->time_ns += time->time_ns;
 	if (__builtin_add_overflow(kernel->due, due, &kernel->due) ||
 		__builtin_add_overflow(g->k->due, due, &g->k->due))

@@ -118,6 +118,7 @@ static int add_work(struct stalls *s, const struct profile_event *e)
 	struct stalls_reading *g = s->reading;
 	const struct profile_op *op = profile_op(s->reader, e->work.op);
 	struct gather_key key = event_key(e, g->options);
+	uint64_t time_ns = profile_weighed(e->work.duration_ns, e->work.weight);
 	const struct stall_op *stall_op = NULL;
 	uint32_t launch = 0;
 	int error;
@@ -133,10 +134,9 @@ static int add_work(struct stalls *s, const struct profile_event *e)
 		return error;
 	s->latest = launch;
 	s->launches.items[launch].works++;
-	s->launches.items[launch].time_ns += e->work.duration_ns;
+	s->launches.items[launch].time_ns += time_ns;
 	/* Half, because no weight is 0: work that took no time weighs 1. */
-	if (__builtin_add_overflow(
-		    s->counts.kernel_ns, e->work.duration_ns, &s->counts.kernel_ns) ||
+	if (__builtin_add_overflow(s->counts.kernel_ns, time_ns, &s->counts.kernel_ns) ||
 		s->counts.kernel_ns > UINT64_MAX / 2)
 		return too_much();
 	return stall_owners_add_work(&g->owners, launch, &e->work);

@@ -389,7 +389,8 @@ int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 	struct reading r = {.c = c, .kernels = MAP_INIT};
 	int error = run_pass(&r, done, pass_intervals);
 
-	if (!error && c->devices.count)
+	c->works_known = !profile_is_in_bursts(done);
+	if (!error && c->devices.count && c->works_known)
 		error = run_pass(&r, done, pass_works);
 	if (!error && c->devices.count)
 		error = run_pass(&r, done, pass_values);

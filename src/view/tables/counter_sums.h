@@ -52,6 +52,8 @@ struct counter_sums {
 		columns; /* in the order of counter_kind_at, unknown ones last */
 	struct vec(struct counter_device) devices; /* with counters, by id */
 	struct vec(struct counter_kernel) kernels; /* most GPU time first */
+	/* else GPU work was recorded in bursts: no kernels, and nothing is `busy` */
+	bool works_known;
 };
 
 /* Of the file of a reader that has read it to its end: 0 or -errno with error_text. `c` comes

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
 #include "view/stalls/stall_tree.h"
 #include "view/wall/events.h"
@@ -367,7 +368,7 @@ static int describe(const struct wall *v)
 	} shares[] = {
 		{"running", t->running_ns},
 		{"waiting", t->waiting_ns},
-		{"waiting for the GPU", t->gpu_ns},
+		{profile_is_in_bursts(v->events.reader) ? NULL : "waiting for the GPU", t->gpu_ns},
 		{"apportioned waits", t->others_ns + t->assumed_ns},
 		{"running, not sampled", t->unsampled_ns},
 		{"not recorded", t->unknown_ns},
@@ -375,7 +376,7 @@ static int describe(const struct wall *v)
 	int error = 0;
 
 	for (size_t n = 0; !error && n < sizeof(shares) / sizeof(shares[0]); n++)
-		if (n < 3 || shares[n].ns)
+		if (shares[n].name && (n < 3 || shares[n].ns))
 			error = view_share(v->result, shares[n].name, shares[n].ns, t->elapsed_ns);
 	if (!error && !t->lives && !profile_meta(v->events.reader, META_OFF_CPU)) {
 		v->result->lacking = "waits of threads";
@@ -392,6 +393,9 @@ static int describe(const struct wall *v)
 	if (!error && !v->show_rows)
 		error = view_remark(v->result, "instructions of what was waited for are not shown, "
 					       "they are too many: see --view stall");
+	error = error
+			?: gpu_bursts_leave_out(
+				   v->events.reader, v->result, "what waits were for the GPU");
 	return error ?: missing_remarks(&none, v->events.reader, v->result);
 }
 

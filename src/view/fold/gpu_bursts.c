@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "view/fold/gpu_bursts.h"
+
+#include "base/digits.h"
+#include "base/error.h"
+#include "base/text.h"
+
+void gpu_bursts_release(struct gpu_bursts *b)
+{
+	spread_release(&b->time);
+}
+
+int gpu_bursts_add(
+	struct gpu_bursts *b, const struct profile_reader *r, const struct profile_work *w)
+{
+	b->seen_ns += w->duration_ns;
+	return spread_add(&b->time, profile_bursts(r), w->burst, (double)w->duration_ns * w->weight)
+		       ? error_memory("the bursts")
+		       : 0;
+}
+
+static int add_remark(struct view_result *v, const struct bursts_extent *extent, const char *error)
+{
+	char share[TEXT_CELL], count[DIGITS_SIZE];
+
+	if (!extent->count)
+		return view_remark(v, "GPU work was to be recorded in bursts, and there was none: "
+				      "how much there was is not known");
+	return view_remark(v,
+		"GPU work was recorded for %s of the time, in %s burst%s: GPU times are estimates, "
+		"%s in all",
+		text_share(share, extent->recorded_ns, extent->of_ns),
+		digits_group(count, extent->count), extent->count == 1 ? "" : "s", error);
+}
+
+int gpu_bursts_describe(
+	const struct gpu_bursts *b, const struct profile_reader *r, struct view_result *v)
+{
+	const struct bursts *bursts = profile_bursts(r);
+	const struct bursts_extent extent = bursts_extent(bursts);
+	const struct spread_range range = spread_range(&b->time, bursts, b->seen_ns);
+	char cell[TEXT_CELL], count[DIGITS_SIZE];
+	const char *error = text_error(cell, profile_rounded(b->time.sum), range.high);
+	int result;
+
+	if (!profile_is_in_bursts(r))
+		return 0;
+	result = extent.count ? view_fact(v, "GPU times", "%s", error) : 0;
+	result = result ?: add_remark(v, &extent, error);
+	if (!result && bursts->without)
+		result = view_remark(v,
+			"GPU work of %s process%s is not shown: no burst came while it ran",
+			digits_group(count, bursts->without), bursts->without == 1 ? "" : "es");
+	return result;
+}
+
+int gpu_bursts_leave_out(const struct profile_reader *r, struct view_result *v, const char *what)
+{
+	return profile_is_in_bursts(r)
+		       ? view_remark(v, "GPU work was recorded in bursts: %s is not known", what)
+		       : 0;
+}
