@@ -12,16 +12,20 @@
 
 /* Columns of tables of GPU work. */
 // clang-format off
+#define RANGES(type) \
+	{"+-", "low_ns", 2, 10, RANGE(type, time.total_range, time.total_ns, "high_ns")}, \
+	{.key = "count_low", RANGE(type, time.count_range, time.count, "count_high")}
 #define TIMES(type) \
-	{"count", "count", 3, 11, COUNT(type, time.count)}, \
+	{"count", "count", 4, 11, COUNT(type, time.count)}, \
 	{"total", "total_ns", 1, 10, DURATION(type, time.total_ns)}, \
-	{"mean", "mean_ns", 4, 9, MEAN(type, time.total_ns, time.count)}
+	{"mean", "mean_ns", 5, 9, MEAN(type, time.total_ns, time.count)}, \
+	RANGES(type)
 #define TRANSFERS(type) \
-	{"of GPU", NULL, 2, 8, SHARE_OF(type, time.total_ns, report_gpu_ns)}, \
+	{"of GPU", NULL, 3, 8, SHARE_OF(type, time.total_ns, report_gpu_ns)}, \
 	{.key = "min_ns", DURATION(type, time.min_ns)}, \
 	{.key = "max_ns", DURATION(type, time.max_ns)}, \
-	{"bytes", "bytes", 5, 9, BYTES(type, bytes)}, \
-	{"bandwidth", "gb_per_s", 6, 12, RATE(type, bytes, time.total_ns)}
+	{"bytes", "bytes", 6, 9, BYTES(type, bytes)}, \
+	{"bandwidth", "gb_per_s", 7, 12, RATE(type, bytes, time.total_ns)}
 // clang-format on
 
 /* ------------------------------------------------------------------ kernels */
@@ -60,9 +64,9 @@ static const struct column kernel_columns[] = {
 	{"kernel", "name", COLUMN_LAST, .text = kernel_name, .cut = name_fit, .if_empty = "(no name)"},
 	{.key = "linker_name", STRING(struct summary_kernel, name)},
 	TIMES(struct summary_kernel),
-	{"min", "min_ns", 5, 8, DURATION(struct summary_kernel, time.min_ns), .wide = true, .apart = true},
-	{"max", "max_ns", 6, 9, DURATION(struct summary_kernel, time.max_ns), .wide = true},
-	{"of GPU", "share", 2, 8, SHARE_OF(struct summary_kernel, time.total_ns, report_gpu_ns)},
+	{"min", "min_ns", 6, 8, DURATION(struct summary_kernel, time.min_ns), .wide = true, .apart = true},
+	{"max", "max_ns", 7, 9, DURATION(struct summary_kernel, time.max_ns), .wide = true},
+	{"of GPU", "share", 3, 8, SHARE_OF(struct summary_kernel, time.total_ns, report_gpu_ns)},
 	{.json = kernel_path_json},
 	{.key = "path_ns", DURATION(struct summary_kernel, stack_ns)},
 };
@@ -136,11 +140,12 @@ static bool is_no_wait(const void *row)
 static const struct column call_columns[] = {
 	{.key = "api", STRING(struct summary_call, api)},
 	{.key = "kind", NAME(struct summary_call, kind, profile_call_kind_name)},
-	{"count", "count", 2, 20, COUNT(struct summary_call, time.count)},
+	{"count", "count", 3, 20, COUNT(struct summary_call, time.count)},
 	{"total", "total_ns", 1, 10, DURATION(struct summary_call, time.total_ns)},
-	{"mean", "mean_ns", 3, 9, MEAN(struct summary_call, time.total_ns, time.count)},
-	{"min", "min_ns", 4, 9, DURATION(struct summary_call, time.min_ns)},
-	{"max", "max_ns", 5, 9, DURATION(struct summary_call, time.max_ns)},
+	{"mean", "mean_ns", 4, 9, MEAN(struct summary_call, time.total_ns, time.count)},
+	RANGES(struct summary_call),
+	{"min", "min_ns", 5, 9, DURATION(struct summary_call, time.min_ns)},
+	{"max", "max_ns", 6, 9, DURATION(struct summary_call, time.max_ns)},
 	{.key = "failed", COUNT(struct summary_call, failed)},
 	{"call", NULL, COLUMN_LAST, .text = call_name},
 };
@@ -208,19 +213,25 @@ static void put_uncertain(const struct report *r, const void *row, struct buf *o
 			"", text_duration(cell, d->uncertain_ns));
 }
 
+// clang-format off
+#define NOT_IN_BURSTS .when = COLUMN_NOT_IN_BURSTS
 static const struct column device_columns[] = {
 	{.json = device_identity},
 	{"work", "works", 4, 11, COUNT(struct summary_device, works)},
-	{.key = "work_ns", DURATION(struct summary_device, work_ns)},
-	{"busy", "busy_ns", 1, 10, DURATION(struct summary_device, busy_ns)},
-	{.key = "busy_uncertain_ns", DURATION(struct summary_device, uncertain_ns)},
-	{"share", "busy_share", 2, 9, SHARE_OF(struct summary_device, busy_ns, report_elapsed_ns)},
+	{"GPU time", "work_ns", 1, 10, DURATION(struct summary_device, work_ns), .is_shown = report_is_in_bursts},
+	{"+-", "work_low_ns", 2, 10, RANGE(struct summary_device, work_range, work_ns, "work_high_ns")},
+	{.key = "works_low", RANGE(struct summary_device, works_range, works, "works_high")},
+	{"of time", NULL, 3, 9, SHARE_OF(struct summary_device, work_ns, report_elapsed_ns), .when = COLUMN_IN_BURSTS},
+	{"busy", "busy_ns", 1, 10, DURATION(struct summary_device, busy_ns), NOT_IN_BURSTS},
+	{.key = "busy_uncertain_ns", DURATION(struct summary_device, uncertain_ns), NOT_IN_BURSTS},
+	{"share", "busy_share", 2, 9, SHARE_OF(struct summary_device, busy_ns, report_elapsed_ns), NOT_IN_BURSTS},
 	{.key = "first_ns", DURATION(struct summary_device, first_ns)},
 	{.key = "last_ns", DURATION(struct summary_device, last_ns)},
-	{"idle", NULL, 3, 9, .text = idle_share},
-	{"at once", NULL, 5, 8, .text = at_once},
+	{"idle", NULL, 3, 9, .text = idle_share, NOT_IN_BURSTS},
+	{"at once", NULL, 5, 8, .text = at_once, NOT_IN_BURSTS},
 	{"device", NULL, COLUMN_LAST, .text = device_name},
 };
+// clang-format on
 
 const struct table report_devices = {.title = "GPUs",
 	.key = "devices",

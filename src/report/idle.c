@@ -230,6 +230,16 @@ void report_idle_text(const struct report *r, struct buf *out)
 			text_duration(cell, r->gaps->events.cut_ns - r->summary->start_ns));
 }
 
+void report_idle_unknown_text(const struct report *r, struct buf *out)
+{
+	struct buf line = BUF_INIT;
+
+	buf_puts(out, "\nWhy GPUs were idle\n");
+	buf_puts(&line, "Not known: GPU work was recorded in bursts, and not what GPUs did in "
+			"between, nor what threads waited for then.");
+	put_sentence(r, out, &line);
+}
+
 /* ------------------------------------------------------------------ JSON */
 
 static void put_process_json(

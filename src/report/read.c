@@ -45,8 +45,12 @@ static int read_counters(struct reading *g)
 static int read_gaps(struct reading *g)
 {
 	const struct internals *internals = &g->summary.internals;
-	int error = gaps_read(&g->gaps, internals, &g->summary);
+	int error;
 
+	g->report.gaps_unknown = g->summary.in_bursts;
+	if (g->report.gaps_unknown)
+		return 0;
+	error = gaps_read(&g->gaps, internals, &g->summary);
 	g->report.gaps = &g->gaps;
 	g->report.sync_waits = &g->sync_waits;
 	return error ?: sync_waits_find(&g->sync_waits, &g->gaps.events, internals);

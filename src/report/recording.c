@@ -27,7 +27,8 @@ static void field(struct buf *out, const char *title, const char *text)
 /* The driver's own words, where the profile has something else. */
 static void put_reported(const struct report *r, struct buf *out)
 {
-	uint64_t here_ns = r->summary->gpu_ns;
+	const struct summary *s = r->summary;
+	uint64_t here_ns = s->in_bursts ? s->seen_gpu_ns : s->gpu_ns;
 	uint64_t reported_ns = profile_meta_number(r->reader, META_GPU_REPORTED, here_ns);
 	char all[TEXT_CELL], difference[TEXT_CELL];
 	struct buf line = BUF_INIT;
@@ -70,17 +71,52 @@ static void put_cpu_time(const struct report *r, struct buf *line)
 static void put_gpu_time(const struct report *r, struct buf *line)
 {
 	const struct summary *s = r->summary;
-	char cell[TEXT_CELL], count[TEXT_CELL];
+	char cell[TEXT_CELL], count[TEXT_CELL], error[TEXT_CELL];
 
 	if (!s->works) {
 		buf_puts(
 			line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
 		return;
 	}
-	buf_printf(line, "%s in %s piece%s of work", text_duration(cell, s->gpu_ns),
-		text_count(count, s->works), s->works == 1 ? "" : "s");
+	buf_puts(line, text_duration(cell, s->gpu_ns));
+	if (s->in_bursts)
+		buf_printf(line, " (%s)", text_error(error, s->gpu_ns, s->gpu_range.high));
+	buf_printf(line, " in %s piece%s of work", text_count(count, s->works),
+		s->works == 1 ? "" : "s");
+	if (s->in_bursts)
+		buf_printf(line, " (%s)", text_error(error, s->works, s->works_range.high));
 	if (view_is_simulated(r->reader))
 		buf_puts(line, ", simulated GPU");
+}
+
+/* How much of the GPU work is in the file, and what that makes of the sums. */
+static void put_bursts(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	const char *percent = report_meta(r, META_OVERHEAD);
+	char share[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	if (!s->in_bursts)
+		return;
+	if (s->bursts.count)
+		buf_printf(&line, "GPU work was recorded for %s of the time, in %s burst%s",
+			text_share(share, s->bursts.recorded_ns, s->bursts.of_ns),
+			text_count(count, s->bursts.count), s->bursts.count == 1 ? "" : "s");
+	else
+		buf_puts(&line, "no burst came in which GPU work was to be recorded");
+	if (percent)
+		buf_printf(&line, ", to cost %s %% at most", percent);
+	buf_puts(&line, s->bursts.count ? ": its times and numbers are estimates"
+					: ": how much there was is not known");
+	field(out, "in bursts", buf_text(&line));
+	buf_reset(&line);
+	if (s->without_bursts)
+		buf_printf(&line, "GPU work of %s process%s: no burst came while %s ran",
+			text_count(count, s->without_bursts), s->without_bursts == 1 ? "" : "es",
+			s->without_bursts == 1 ? "it" : "they");
+	field(out, "not recorded", line.size ? buf_text(&line) : NULL);
+	buf_release_for(&line, out);
 }
 
 /* The module of this kind with most CPU time of its own in code without a name; NULL: it is
@@ -163,10 +199,29 @@ void report_head_text(const struct report *r, struct buf *out)
 	buf_reset(&line);
 	put_gpu_time(r, &line);
 	field(out, "GPU time", buf_text(&line));
+	put_bursts(r, out);
 	put_reported(r, out);
 	put_nameless(r, out);
 	put_nameless_jit(r, out);
 	buf_release_for(&line, out);
+}
+
+static void put_bursts_json(const struct report *r, struct json_writer *w)
+{
+	const struct summary *s = r->summary;
+
+	if (!s->in_bursts)
+		return;
+	report_range_json(w, "gpu_low_ns", "gpu_high_ns", &s->gpu_range);
+	report_range_json(w, "works_low", "works_high", &s->works_range);
+	json_begin(w, "bursts", '{');
+	json_number(w, "count", s->bursts.count);
+	json_number(w, "recorded_ns", profile_rounded(s->bursts.recorded_ns));
+	json_number(w, "of_ns", profile_rounded(s->bursts.of_ns));
+	json_number(w, "works_recorded", s->seen_works);
+	json_number(w, "gpu_recorded_ns", s->seen_gpu_ns);
+	json_number(w, "processes_without", s->without_bursts);
+	json_end(w, '}');
 }
 
 void report_head_json(const struct report *r, struct json_writer *w)
@@ -188,6 +243,7 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	json_bool(w, "cpu_exact", s->cpu_ns && !s->sampled_time);
 	json_number(w, "works", s->works);
 	json_number(w, "gpu_ns", s->gpu_ns);
+	put_bursts_json(r, w);
 }
 
 /* CPU time that the profiler itself took in the program; not that of its calls in the program's own

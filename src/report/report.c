@@ -10,7 +10,7 @@
 #include "report/table.h"
 
 /* Which part of what was recorded a section needs to be written. */
-enum part { PART_ANY, PART_GAPS, PART_STALLS, PART_COUNTERS };
+enum part { PART_ANY, PART_GAPS, PART_GAPS_UNKNOWN, PART_STALLS, PART_COUNTERS };
 
 struct section {
 	const struct table *text_table, *json_table;
@@ -25,6 +25,7 @@ struct section {
 static const struct section sections[] = {
 	{.text_table = &report_devices},
 	{.text = report_idle_text, .part = PART_GAPS},
+	{.text = report_idle_unknown_text, .part = PART_GAPS_UNKNOWN},
 	{&report_kernels, &report_kernels},
 	{.text_table = &report_functions},
 	{&report_copies, &report_copies},
@@ -56,6 +57,8 @@ static bool has_part(const struct report *r, enum part part)
 	switch (part) {
 	case PART_GAPS:
 		return r->gaps;
+	case PART_GAPS_UNKNOWN:
+		return r->gaps_unknown;
 	case PART_STALLS:
 		return r->stalls;
 	case PART_COUNTERS:

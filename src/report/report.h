@@ -26,6 +26,7 @@ struct report {
 	const struct counter_sums *counters; /* NULL: not wanted */
 	const struct gaps *gaps;	     /* NULL: not wanted */
 	const struct sync_waits *sync_waits; /* NULL: not wanted; with gaps */
+	bool gaps_unknown;		     /* they are wanted, and not known */
 	bool inlines;			     /* functions that were inlined, too */
 	size_t top;			     /* rows of each table; 0: all */
 	size_t top_gaps;		     /* of each GPU that are listed; 0: all */

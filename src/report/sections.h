@@ -3,6 +3,7 @@
  * use. */
 #pragma once
 
+#include "profile/spread.h"
 #include "report/report.h"
 
 struct table;
@@ -21,6 +22,7 @@ void report_latency_text(const struct report *r, struct buf *out);
 void report_latency_json(const struct report *r, struct json_writer *w);
 /* Why GPUs were idle, in short, and then the gaps one by one; in JSON together. */
 void report_idle_text(const struct report *r, struct buf *out);
+void report_idle_unknown_text(const struct report *r, struct buf *out);
 void report_gaps_text(const struct report *r, struct buf *out);
 void report_idle_json(const struct report *r, struct json_writer *w);
 /* Where threads waited at all. */
@@ -63,5 +65,8 @@ void report_lines(struct buf *out, const char *first, const char *others, const 
 void report_string_json(
 	const struct report *r, struct json_writer *w, const char *name, uint32_t id);
 void report_uuid_json(struct json_writer *w, const struct profile_device *device);
+/* Two members: what a sum may be. The second is null where that is not known. */
+void report_range_json(struct json_writer *w, const char *low_key, const char *high_key,
+	const struct spread_range *range);
 /* Of percentiles. */
 void report_percentile_error(const struct report *r, const void *row, struct json_writer *w);

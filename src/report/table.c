@@ -18,6 +18,16 @@ uint64_t report_elapsed_ns(const struct report *r)
 	return r->summary->end_ns - r->summary->start_ns;
 }
 
+bool report_is_in_bursts(const struct report *r)
+{
+	return r->summary->in_bursts;
+}
+
+bool column_is_in(const struct report *r, const struct column *c)
+{
+	return c->when == COLUMN_ALWAYS || (c->when == COLUMN_IN_BURSTS) == r->summary->in_bursts;
+}
+
 uint64_t column_number(const struct column *c, const void *row)
 {
 	const void *at = (const char *)row + c->at;
@@ -37,6 +47,11 @@ uint64_t column_number(const struct column *c, const void *row)
 uint64_t column_samples(const struct column *c, const void *row)
 {
 	return *(const uint64_t *)((const char *)row + c->of);
+}
+
+const struct spread_range *column_range(const struct column *c, const void *row)
+{
+	return (const void *)((const char *)row + c->at);
 }
 
 uint64_t column_divisor(const struct report *r, const struct column *c, const void *row)

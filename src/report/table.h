@@ -31,7 +31,11 @@ enum column_kind {	      /* the text; the JSON */
 	COLUMN_SHARE,	      /* a part by a whole: "12.3 %"; 0.123 */
 	COLUMN_RATE,	      /* bytes by nanoseconds: "25.1 GB/s"; 25.1 */
 	COLUMN_PERCENTILE,    /* of durations in a histogram: "1.23 ms"; 1230000 */
+	COLUMN_RANGE,	      /* how far a sum may be off: "+- 3.1 %"; two members: its bounds */
 };
+
+/* In which reports a column is, in either form: GPU work was recorded in bursts or not. */
+enum column_when { COLUMN_ALWAYS, COLUMN_IN_BURSTS, COLUMN_NOT_IN_BURSTS };
 
 struct column {
 	const char *heading;   /* NULL: the column is not in the text */
@@ -41,13 +45,15 @@ struct column {
 	enum column_kind kind;
 	/* offsets in the row and the size of the number there; of: the divisor, or the number of
 	 * samples */
-	unsigned int at, size, of;
+	unsigned int at, size, of; /* of a range: the sum */
+	const char *high_key; /* of a range: the member beside `key`, which is the lower bound */
 	uint64_t (*whole)(const struct report *r); /* the divisor, where it is not in the row */
 	double percent;				   /* of a percentile */
 	const char *(*name_of)(unsigned int number);
 	bool (*is_absent)(const void *row); /* where the text has "-" */
 	/* NULL: always; else the text has the column only of reports for which this holds */
 	bool (*is_shown)(const struct report *r);
+	enum column_when when;
 	bool wide, left, apart; /* only where lines are long; left-aligned; two blanks before it */
 	void (*text)(const struct report *r, const void *row, struct buf *b);
 	/* For the last column: what cuts its text (NULL: text_fit), what it is if empty, and
@@ -81,12 +87,16 @@ struct column {
 	.kind = COLUMN_SAMPLED_SHARE, COLUMN_FIELD(type, ns), COLUMN_OF(type, samples), .whole = (sum)
 #define PERCENTILE(type, histogram, percentage) \
 	.kind = COLUMN_PERCENTILE, .at = offsetof(type, histogram), .percent = (percentage)
+#define RANGE(type, range, sum, high) .kind = COLUMN_RANGE, COLUMN_FIELD(type, range), \
+	COLUMN_OF(type, sum), .high_key = (high), .when = COLUMN_IN_BURSTS
 // clang-format on
 
 /* Wholes that several tables have shares of. */
 uint64_t report_gpu_ns(const struct report *r);
 uint64_t report_cpu_ns(const struct report *r);
 uint64_t report_elapsed_ns(const struct report *r);
+/* Whether GPU work was recorded in bursts. */
+bool report_is_in_bursts(const struct report *r);
 
 struct table {
 	const char *title, *key;
@@ -125,8 +135,10 @@ void table_row_json(
 	const struct report *r, const struct table *t, const void *row, struct json_writer *w);
 
 /* For both writers. */
+bool column_is_in(const struct report *r, const struct column *c);
 uint64_t column_number(const struct column *c, const void *row);
 uint64_t column_samples(const struct column *c, const void *row);
+const struct spread_range *column_range(const struct column *c, const void *row);
 uint64_t column_divisor(const struct report *r, const struct column *c, const void *row);
 size_t table_row_count(const struct report *r, const struct table *t);
 const void *table_row(const struct report *r, const struct table *t, size_t n);

@@ -12,6 +12,16 @@ static void put_text(
 	buf_release_for(&text, w->out);
 }
 
+void report_range_json(struct json_writer *w, const char *low_key, const char *high_key,
+	const struct spread_range *range)
+{
+	json_number(w, low_key, range->low);
+	if (range->high == SPREAD_NOT_KNOWN)
+		json_text(w, high_key, NULL);
+	else
+		json_number(w, high_key, range->high);
+}
+
 static void put_member(
 	const struct report *r, const struct column *c, const void *row, struct json_writer *w)
 {
@@ -34,6 +44,9 @@ static void put_member(
 		divisor = column_divisor(r, c, row);
 		json_real(w, c->key, divisor ? (double)number / (double)divisor : 0);
 		break;
+	case COLUMN_RANGE:
+		report_range_json(w, c->key, c->high_key, column_range(c, row));
+		break;
 	default:
 		json_number(w, c->key, number);
 	}
@@ -42,11 +55,16 @@ static void put_member(
 void table_members(
 	const struct report *r, const struct table *t, const void *row, struct json_writer *w)
 {
-	for (size_t i = 0; i < t->column_count; i++)
-		if (t->columns[i].json)
-			t->columns[i].json(r, row, w);
-		else if (t->columns[i].key)
-			put_member(r, &t->columns[i], row, w);
+	for (size_t i = 0; i < t->column_count; i++) {
+		const struct column *c = &t->columns[i];
+
+		if (!column_is_in(r, c))
+			continue;
+		if (c->json)
+			c->json(r, row, w);
+		else if (c->key)
+			put_member(r, c, row, w);
+	}
 }
 
 void table_row_json(

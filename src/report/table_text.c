@@ -41,7 +41,7 @@ static struct line line_of(const struct report *r, const struct table *t)
 		const struct column *c = &t->columns[i];
 
 		if (c->heading && (!c->wide || !r->width || r->width >= FULL_COLUMNS_MIN) &&
-			(!c->is_shown || c->is_shown(r)))
+			(!c->is_shown || c->is_shown(r)) && column_is_in(r, c))
 			line.at[c->position] = c;
 	}
 	return line;
@@ -64,6 +64,8 @@ static bool is_absent(const struct column *c, const void *row)
 {
 	if (c->kind == COLUMN_PERCENTILE)
 		return !((const struct histogram *)((const char *)row + c->at))->count;
+	if (c->kind == COLUMN_RANGE && !column_samples(c, row))
+		return true;
 	return c->is_absent && c->is_absent(row);
 }
 
@@ -103,6 +105,8 @@ static const char *cell_text(const struct report *r, const struct column *c, con
 		return text_percent(cell, number, column_divisor(r, c, row));
 	case COLUMN_RATE:
 		return text_bandwidth(cell, number, column_divisor(r, c, row));
+	case COLUMN_RANGE:
+		return text_error(cell, column_samples(c, row), column_range(c, row)->high);
 	}
 	return "";
 }

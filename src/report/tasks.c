@@ -19,9 +19,11 @@ static bool has_samples(const struct report *r)
 #define TASKS \
 	{.key = "samples", COUNT(struct summary_task, samples)}, \
 	{"CPU time", "cpu_ns", 1, 10, SAMPLED(struct summary_task, cpu_ns, figures), .is_shown = has_samples}, \
-	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches), .is_shown = has_gpu_work}, \
-	{"work", "works", 4, 11, COUNT(struct summary_task, works), .is_shown = has_gpu_work}, \
-	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns), .is_shown = has_gpu_work}
+	{"launches", "launches", 4, 11, COUNT(struct summary_task, launches), .is_shown = has_gpu_work}, \
+	{"work", "works", 5, 11, COUNT(struct summary_task, works), .is_shown = has_gpu_work}, \
+	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns), .is_shown = has_gpu_work}, \
+	{"+-", "gpu_low_ns", 3, 10, RANGE(struct summary_task, gpu_range, gpu_ns, "gpu_high_ns"), .is_shown = has_gpu_work}, \
+	{.key = "works_low", RANGE(struct summary_task, works_range, works, "works_high")}
 // clang-format on
 
 /* The end of a table of tasks: how many are in none of its rows. */

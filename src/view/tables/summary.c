@@ -5,6 +5,7 @@
  *	ops[op]         times of one kind of work, and its latest launching stack
  *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes, as is uses[stack]
  *	threads[thread], devices[device], calls{api,kind}, uses[stack], samples by stack
+ *	estimates{of,key}  of works and calls that were recorded in bursts
  *
  * After the last event, when names are final, ops that differ in shape only are put together by
  * name, and stacks that differ in addresses only by the names of their functions.
@@ -20,6 +21,7 @@
 #include "base/map.h"
 #include "base/busy.h"
 #include "view/names/device.h"
+#include "view/tables/estimates.h"
 #include "view/names/launch_path.h"
 
 /* Launches of graphs that are remembered, to count each once: two generations of this many. */
@@ -44,6 +46,7 @@ struct op_sum {
 
 struct thread_sum {
 	struct summary_task task;
+	double launches;      /* those of task are rounded */
 	uint64_t last_launch; /* instance << 32 | correlation */
 };
 
@@ -85,6 +88,8 @@ struct gathering {
 	struct map graph_launches[2];
 	uint64_t first_ns, last_ns;
 	uint64_t bytes, calls_ns; /* grand totals, watched for overflow */
+	struct estimates estimates;
+	double latency_rest; /* of a work that counts as a whole number of them */
 };
 
 static bool grow_to(struct by_id *a, uint32_t id, size_t size)
@@ -110,14 +115,14 @@ static inline void *at_id(struct by_id *a, uint32_t id, size_t size)
 	return (char *)a->items + id * size;
 }
 
-static void add_time(struct summary_time *t, uint64_t ns)
+static void add_time(struct summary_time *t, uint64_t ns, double weight)
 {
 	if (!t->count || ns < t->min_ns)
 		t->min_ns = ns;
 	if (ns > t->max_ns)
 		t->max_ns = ns;
 	t->count++;
-	t->total_ns += ns;
+	t->total_ns += profile_weighed(ns, weight);
 }
 
 static void join_times(struct summary_time *t, const struct summary_time *more)
@@ -229,19 +234,33 @@ static struct summary_call *call_of(struct gathering *g, uint32_t api, enum prof
 	return &g->s->call_times.items[g->call_at];
 }
 
+static uint64_t key_of_call(uint32_t api, enum profile_call_kind kind)
+{
+	return (uint64_t)api << 8 | kind;
+}
+
+static int estimate_call(struct gathering *g, const struct profile_call *e)
+{
+	const struct estimate_part part = {e->burst, e->weight, e->duration_ns, e->result != 0};
+
+	return estimates_add(&g->estimates, ESTIMATE_CALLS, key_of_call(e->api, e->kind), &part);
+}
+
 static int add_call(struct gathering *g, const struct profile_call *e)
 {
 	struct summary_call *call = call_of(g, e->api, e->kind);
 
 	if (!call)
 		return -ENOMEM;
-	add_time(&call->time, e->duration_ns);
+	add_time(&call->time, e->duration_ns, e->weight);
 	call->failed += e->result != 0;
 	g->s->calls++;
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
 	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH, 1))
 		return -ENOMEM;
-	return add_total(&g->calls_ns, e->duration_ns);
+	if (g->s->in_bursts && estimate_call(g, e))
+		return -ENOMEM;
+	return add_total(&g->calls_ns, profile_weighed(e->duration_ns, e->weight));
 }
 
 static int add_pairs(struct gathering *g)
@@ -294,9 +313,9 @@ static int add_to_op(struct gathering *g, const struct profile_work *e)
 		error = add_to_stack(g, e->op, op);
 	op->stack = e->stack;
 	op->stack_works++;
-	op->stack_ns += e->duration_ns;
-	op->bytes += e->bytes;
-	add_time(&op->time, e->duration_ns);
+	op->stack_ns += profile_weighed(e->duration_ns, e->weight);
+	op->bytes += profile_weighed(e->bytes, e->weight);
+	add_time(&op->time, e->duration_ns, e->weight);
 	return error;
 }
 
@@ -312,8 +331,9 @@ static int add_to_device(struct gathering *g, const struct profile_work *e, uint
 	if (end_ns > d->device.last_ns)
 		d->device.last_ns = end_ns;
 	d->device.works++;
-	d->device.work_ns += e->duration_ns;
-	return busy_add(&d->busy, e->start_ns, end_ns);
+	d->device.work_ns += profile_weighed(e->duration_ns, e->weight);
+	/* Of bursts nobody knows what ran between them. */
+	return g->s->in_bursts ? 0 : busy_add(&d->busy, e->start_ns, end_ns);
 }
 
 /* True when this launch of a graph was not seen before. One launch has many works, which mostly but
@@ -342,25 +362,65 @@ static int add_to_thread(struct gathering *g, const struct profile_work *e)
 	if (!t)
 		return -ENOMEM;
 	t->task.works++;
-	t->task.gpu_ns += e->duration_ns;
+	t->task.gpu_ns += profile_weighed(e->duration_ns, e->weight);
 	is_new = launch != t->last_launch;
 	if (is_new && e->graph_node)
 		error = is_new_graph_launch(g, launch, &is_new);
 	t->last_launch = launch;
-	t->task.launches += is_new && e->thread;
+	t->launches += is_new && e->thread ? e->weight : 0;
 	return error;
 }
 
-static void add_latency(struct summary_latency *l, const struct profile_work *e)
+/* As many works as it stands for; what is left over goes to the next one. */
+static uint64_t whole_works(struct gathering *g, double weight)
 {
+	double works = weight + g->latency_rest;
+	uint64_t whole = works < 0x1p53 ? (uint64_t)works : (uint64_t)1 << 53;
+
+	g->latency_rest = works < 0x1p53 ? works - (double)whole : 0;
+	return whole;
+}
+
+static void add_latency(struct gathering *g, const struct profile_work *e)
+{
+	struct summary_latency *l = &g->s->latency;
+	uint64_t works;
+
 	if (!e->launch_ns)
 		return;
+	works = whole_works(g, e->weight);
 	if (e->graph_node)
-		l->in_graphs++;
+		l->in_graphs += works;
 	else if (e->start_ns < e->launch_ns)
-		l->backwards++;
+		l->backwards += works;
 	else
-		histogram_add(&l->times, e->start_ns - e->launch_ns);
+		histogram_add_times(&l->times, e->start_ns - e->launch_ns, works);
+}
+
+static uint64_t key_of_copy(const struct profile_op *op)
+{
+	return (uint64_t)op->copy_kind << 16 | (uint64_t)op->source_memory << 8 | op->target_memory;
+}
+
+static int estimate_work(
+	struct gathering *g, const struct profile_work *e, const struct profile_op *op)
+{
+	const struct estimate_part part = {e->burst, e->weight, e->duration_ns, e->bytes};
+	struct estimates *all = &g->estimates;
+	int error = estimates_add(all, ESTIMATE_WORK, 0, &part);
+
+	error = error ?: estimates_add(all, ESTIMATE_THREAD, e->thread, &part);
+	error = error ?: estimates_add(all, ESTIMATE_DEVICE, op ? op->device : 0, &part);
+	if (error || !op)
+		return error;
+	error = estimates_add(all, ESTIMATE_PROCESS, op->process, &part);
+	if (!error && op->kind == OP_KERNEL)
+		error = estimates_add(all, ESTIMATE_KERNEL, op->name, &part);
+	else if (!error && op->kind == OP_COPY)
+		error = estimates_add(all, ESTIMATE_COPY, key_of_copy(op), &part);
+	else if (!error)
+		error = estimates_add(all, ESTIMATE_SET, op->target_memory, &part);
+	return error;
 }
 
 static int add_work(struct gathering *g, const struct profile_work *e)
@@ -371,12 +431,14 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	g->s->works++;
 	g->s->joins[e->join < JOIN_REASONS ? e->join : JOIN_NO_LAUNCH]++;
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
-	add_latency(&g->s->latency, e);
-	error = add_total(&g->s->gpu_ns, e->duration_ns);
-	error = error ?: add_total(&g->bytes, e->bytes);
+	add_latency(g, e);
+	error = add_total(&g->s->gpu_ns, profile_weighed(e->duration_ns, e->weight));
+	error = error ?: add_total(&g->bytes, profile_weighed(e->bytes, e->weight));
 	error = error ?: add_to_op(g, e);
 	error = error ?: add_to_device(g, e, op ? op->device : 0);
 	error = error ?: add_to_thread(g, e);
+	if (!error && g->s->in_bursts)
+		error = estimate_work(g, e, op);
 	return error;
 }
 
@@ -386,7 +448,7 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 
 	if (!t)
 		return -ENOMEM;
-	t->task.launches++;
+	t->launches += e->weight;
 	g->s->pending[e->reason < PENDING_REASONS ? e->reason : 0]++;
 	see_times(g, e->start_ns, e->start_ns);
 	return 0;
@@ -478,9 +540,7 @@ static int put_kernel(struct gathering *g, struct map *index, const struct profi
 static int put_copy(struct gathering *g, struct map *index, const struct profile_op *op,
 	const struct op_sum *sum)
 {
-	uint64_t key = (uint64_t)op->copy_kind << 16 | (uint64_t)op->source_memory << 8 |
-		       op->target_memory;
-	ssize_t at = row_for(index, key, &g->s->copies);
+	ssize_t at = row_for(index, key_of_copy(op), &g->s->copies);
 	struct summary_copy *row;
 
 	if (at < 0)
@@ -640,6 +700,7 @@ static int put_tasks(struct gathering *g)
 		struct thread_sum *t = (struct thread_sum *)g->threads.items + id;
 		const struct profile_thread *thread = profile_thread(g->r, id);
 
+		t->task.launches = profile_rounded(t->launches);
 		if (!(t->task.samples || t->task.cpu_ns || t->task.launches || t->task.works))
 			continue;
 		t->task.id = id;
@@ -868,6 +929,80 @@ static void sort_tables(struct summary *s)
 	sort(&s->threads, by_task_time);
 }
 
+/* Where the sums of a row are. */
+struct estimated {
+	uint64_t *count, *others;
+	struct spread_range *time_range, *count_range;
+};
+
+static void estimate_row(
+	const struct gathering *g, enum estimate_of of, uint64_t key, const struct estimated *row)
+{
+	const struct estimate *e = estimates_find(&g->estimates, of, key);
+
+	*row->time_range = *row->count_range = (struct spread_range){.high = SPREAD_NOT_KNOWN};
+	if (!e)
+		return;
+	*row->count = profile_rounded(e->count.sum);
+	if (row->others)
+		*row->others = profile_rounded(e->others);
+	*row->time_range = estimate_time(&g->estimates, e);
+	*row->count_range = estimate_count(&g->estimates, e);
+}
+
+static void estimate_times(const struct gathering *g, enum estimate_of of, uint64_t key,
+	struct summary_time *t, uint64_t *others)
+{
+	estimate_row(g, of, key,
+		&(struct estimated){&t->count, others, &t->total_range, &t->count_range});
+}
+
+static void estimate_task(const struct gathering *g, enum estimate_of of, struct summary_task *t)
+{
+	estimate_row(
+		g, of, t->id, &(struct estimated){&t->works, NULL, &t->gpu_range, &t->works_range});
+}
+
+static uint64_t key_of_copies(const struct summary_copy *c)
+{
+	const struct profile_op op = {
+		.copy_kind = c->kind, .source_memory = c->source, .target_memory = c->target};
+
+	return key_of_copy(&op);
+}
+
+/* Numbers so far are what is in the file. */
+static void put_estimates(struct gathering *g)
+{
+	const struct bursts *bursts = profile_bursts(g->r);
+	struct summary *s = g->s;
+	const struct estimate *all;
+
+	s->without_bursts = bursts->without;
+	s->bursts = bursts_extent(bursts);
+	all = estimates_find(&g->estimates, ESTIMATE_WORK, 0);
+	s->seen_works = s->works;
+	s->seen_gpu_ns = all ? all->seen_ns : s->gpu_ns;
+	estimate_row(g, ESTIMATE_WORK, 0,
+		&(struct estimated){&s->works, NULL, &s->gpu_range, &s->works_range});
+	vec_foreach (k, &s->kernels)
+		estimate_times(g, ESTIMATE_KERNEL, k->name, &k->time, NULL);
+	vec_foreach (c, &s->copies)
+		estimate_times(g, ESTIMATE_COPY, key_of_copies(c), &c->time, &c->bytes);
+	vec_foreach (set, &s->sets)
+		estimate_times(g, ESTIMATE_SET, set->target, &set->time, &set->bytes);
+	vec_foreach (c, &s->call_times)
+		estimate_times(
+			g, ESTIMATE_CALLS, key_of_call(c->api, c->kind), &c->time, &c->failed);
+	vec_foreach (d, &s->devices)
+		estimate_row(g, ESTIMATE_DEVICE, d->device,
+			&(struct estimated){&d->works, NULL, &d->work_range, &d->works_range});
+	vec_foreach (p, &s->processes)
+		estimate_task(g, ESTIMATE_PROCESS, p);
+	vec_foreach (t, &s->threads)
+		estimate_task(g, ESTIMATE_THREAD, t);
+}
+
 static int put_tables(struct gathering *g)
 {
 	int error = internals_init(&g->s->internals, g->r);
@@ -886,6 +1021,9 @@ static int put_tables(struct gathering *g)
 	g->s->end_ns = profile_meta_number(g->r, META_END_NS, g->last_ns);
 	if (g->s->end_ns < g->s->start_ns)
 		g->s->end_ns = g->s->start_ns;
+	g->s->in_bursts = profile_is_in_bursts(g->r);
+	if (g->s->in_bursts)
+		put_estimates(g);
 	sort_tables(g->s);
 	return 0;
 }
@@ -902,13 +1040,17 @@ static void release_gathering(struct gathering *g)
 	map_release(&g->call_index);
 	map_release(&g->graph_launches[0]);
 	map_release(&g->graph_launches[1]);
+	estimates_release(&g->estimates);
 }
 
 int summary_read(struct summary *s, struct profile_reader *r)
 {
 	struct gathering g = {.s = s, .r = r};
-	int error = read_events(&g);
+	int error;
 
+	g.estimates.bursts = profile_bursts(r);
+	s->in_bursts = profile_is_in_bursts(r);
+	error = read_events(&g);
 	error = error ?: put_tables(&g);
 	release_gathering(&g);
 	return error;

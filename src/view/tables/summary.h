@@ -6,6 +6,10 @@
  * (kind of GPU work, launching stack), not for the events. Totals are exact, but for those whose
  * comment calls them an estimate or a bound.
  *
+ * Where GPU work was recorded in bursts, all sums and numbers of works, launches and calls are
+ * estimates of what there was, with their range; minima, maxima and numbers of stacks, joins and
+ * launches without work are of what is in the file. When devices were busy is not known then.
+ *
  * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists
  * are sorted by time, longest first; equals by id. Devices are sorted by number.
  */
@@ -14,6 +18,7 @@
 #include "base/vec.h"
 #include "profile/reader.h"
 #include "profile/chunk_times.h"
+#include "profile/spread.h"
 #include "view/tables/driver_sums.h"
 #include "view/tables/function_sums.h"
 #include "base/histogram.h"
@@ -25,6 +30,7 @@ struct summary_time {
 	uint64_t total_ns;
 	uint64_t min_ns;
 	uint64_t max_ns;
+	struct spread_range total_range, count_range; /* in bursts: what it may be */
 };
 
 struct summary_kernel {
@@ -62,6 +68,7 @@ struct summary_device {
 	uint64_t uncertain_ns; /* busy_ns may be this much too small; 0: exact */
 	uint64_t first_ns;
 	uint64_t last_ns;
+	struct spread_range work_range, works_range;
 };
 
 /* A process or a thread; id 0 stands for those not known. */
@@ -75,6 +82,7 @@ struct summary_task {
 			      thread */
 	uint64_t works;
 	uint64_t gpu_ns;
+	struct spread_range gpu_range, works_range;
 };
 
 /* From the beginning of the launching call to the start of the work. */
@@ -105,7 +113,12 @@ struct summary {
 	uint64_t samples, cpu_ns;
 	bool sampled_time; /* as in struct summary_task */
 	uint64_t works, gpu_ns;
-	uint64_t calls;
+	bool in_bursts; /* GPU work was recorded in bursts; the next lines are for this only */
+	struct bursts_extent bursts;
+	uint32_t without_bursts;	  /* instances of which nothing is known */
+	uint64_t seen_works, seen_gpu_ns; /* in the file */
+	struct spread_range gpu_range, works_range;
+	uint64_t calls; /* in the file */
 	uint64_t pending[PENDING_REASONS];
 	uint64_t joins[JOIN_REASONS];
 	struct summary_stacks sample_stacks;
