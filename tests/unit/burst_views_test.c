@@ -169,6 +169,20 @@ static void write_bursts(struct made *m)
 		}
 }
 
+/* Of the first GPU, for a second. */
+static void write_counts(struct made *m)
+{
+	const struct profile_counter counter = {
+		.name = string(m, "own__counter.avg"), .unit = string(m, "%")};
+	struct profile_count count = {.device = 1, .duration_ns = MS, .value = 12.5};
+
+	CHECK(!profile_add_counter(m->w, &counter, &count.counter));
+	for (uint32_t i = 0; i < 1000; i++) {
+		count.start_ns = 1 + i * MS;
+		CHECK(!profile_write_count(m->w, &count));
+	}
+}
+
 static void write_profile(const char *path, bool bursts)
 {
 	struct made m = {.bursts = bursts};
@@ -188,6 +202,7 @@ static void write_profile(const char *path, bool bursts)
 	for (uint32_t step = 0; step < PERIODS * PERIOD_NS / MS; step++)
 		for (uint32_t n = 0; n < PROCESSES; n++)
 			write_step(&m, n, 1 + step * MS, step);
+	write_counts(&m);
 	if (bursts)
 		write_bursts(&m);
 	CHECK(!profile_writer_close(m.w));
@@ -358,9 +373,8 @@ static void what_is_of_the_recording_is_counted_as_it_is_in_the_file(void)
 
 /* ------------------------------------------------------------------ reports */
 
-static struct buf report_of(const char *path, bool json)
+static struct buf report_with(const char *path, bool json, struct report_wanted wanted)
 {
-	const struct report_wanted wanted = {.width = 160, .top = 10};
 	struct buf out = BUF_INIT;
 	struct report *r;
 
@@ -368,6 +382,11 @@ static struct buf report_of(const char *path, bool json)
 	(json ? report_json : report_text)(r, &out);
 	report_close(r);
 	return out;
+}
+
+static struct buf report_of(const char *path, bool json)
+{
+	return report_with(path, json, (struct report_wanted){.width = 160, .top = 10});
 }
 
 static void check_has(const char *text, const char *part)
@@ -442,6 +461,45 @@ static void of_no_burst_nothing_is_known(void)
 	check_has(buf_text(&json), "\"gpu_low_ns\":0,\"gpu_high_ns\":null,");
 	buf_release(&text);
 	buf_release(&json);
+}
+
+static void of_counters_it_is_not_known_what_ran_meanwhile(void)
+{
+	const struct report_wanted wanted = {.width = 160, .top = 10, .counters = true};
+	struct buf bursts = report_with(bursts_path, false, wanted),
+		   whole = report_with(whole_path, false, wanted),
+		   json = report_with(bursts_path, true, wanted);
+
+	check_has(buf_text(&whole), "GPU 0 GPU: 1.00 s in 1,000 samples, of which ");
+	check_has(buf_text(&whole), "Kernels where they ran alone");
+	check_has(buf_text(&whole), "       12.5       12.5       12.5  own__counter.avg");
+	check_has(buf_text(&bursts), "GPU 0 GPU: 1.00 s in 1,000 samples\n");
+	check_has(buf_text(&bursts), "       12.5          -       12.5  own__counter.avg");
+	check_has(buf_text(&bursts), "Which work ran meanwhile is not known");
+	CHECK(!strstr(buf_text(&bursts), "Kernels where they ran alone"));
+	CHECK(!strstr(buf_text(&json), "busy_samples") && !strstr(buf_text(&json), "\"idle\""));
+	buf_release(&bursts);
+	buf_release(&whole);
+	buf_release(&json);
+}
+
+/* The kernels' part of all GPU time, as the report has it. */
+static void times_of_kernels_beside_samples_of_instructions_are_the_same(void)
+{
+	const struct report_wanted wanted = {.stalls = true};
+	struct sums sums;
+	struct report *r;
+
+	read_sums(&sums, bursts_path);
+	CHECK(!report_open(&r, bursts_path, &wanted));
+	CHECK(r->stalls->gpu_ns == sums.s.gpu_ns && r->stalls->not_sampled.count == 3);
+	for (size_t i = 0; i < r->stalls->not_sampled.count; i++) {
+		CHECK(r->stalls->not_sampled.items[i].time_ns ==
+			sums.s.kernels.items[i].time.total_ns);
+		CHECK(r->stalls->not_sampled.items[i].works == sums.s.kernels.items[i].time.count);
+	}
+	report_close(r);
+	release_sums(&sums);
 }
 
 /* ------------------------------------------------------------------ pictures */
@@ -537,6 +595,8 @@ int main(void)
 	RUN(a_whole_recording_has_no_word_of_it);
 	RUN(json_has_the_bounds_and_lacks_what_is_not_known);
 	RUN(of_no_burst_nothing_is_known);
+	RUN(of_counters_it_is_not_known_what_ran_meanwhile);
+	RUN(times_of_kernels_beside_samples_of_instructions_are_the_same);
 	RUN(a_flame_graph_is_as_wide_as_the_sums_and_says_how_much_it_may_be_off);
 	RUN(pictures_without_gpu_time_say_nothing_of_it);
 	RUN(the_view_of_all_time_does_not_guess_what_waits_were_for);
