@@ -10,7 +10,7 @@ CLI_TESTS := $(wildcard tests/cli/*.t)
 # simulated GPU, which are never sanitized, about this tree, what a browser makes of files, what the kernel measures, and
 # what is slow, too large or killed.
 UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends deep_stacks docs go guesses inject \
-	install join joined kill launches off_cpu own_thread ordinary_user sampling sim sim_layout situations \
+	install join joined kill launches off_cpu overhead own_thread ordinary_user sampling sim sim_layout situations \
 	stacks stalls_record stalls_truth structure vendor_words) \
 	$(addprefix attack/,blocking_file blocking_memory little_memory) truth/truth truth/python)
 

@@ -62,6 +62,13 @@ bool asked_for(uint32_t correlation)
 	return false;
 }
 
+bool asked_is_of_latest(uint32_t correlation)
+{
+	uint32_t unused;
+
+	return is_in(asked_now, correlation, &unused);
+}
+
 bool asked_is_first_done(uint32_t correlation)
 {
 	uint32_t bit, before;

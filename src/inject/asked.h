@@ -32,6 +32,8 @@ void asked_begin(void);
 /* Our thread: whether a call of a burst with this id was reported. */
 bool asked_for(uint32_t correlation);
 
+/* Our thread: whether it is a call of the latest burst. */
+bool asked_is_of_latest(uint32_t correlation);
 /* Our thread: work of a call of the latest burst has ended. False: it is of another, or not the
  * call's first. */
 bool asked_is_first_done(uint32_t correlation);

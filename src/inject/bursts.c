@@ -27,6 +27,7 @@
 /* And for graphs that were launched in it. */
 #define GRAPHS_PATIENCE_NS 200000000ull
 #define GRAPHS_PAUSE_NS	   2000000
+#define QUIET_LOOKS	   2 /* all have begun to end, and nothing more came since */
 
 enum burst_state {
 	BURST_NONE = 0,
@@ -49,6 +50,8 @@ static struct {
 	uint64_t length_ns;	       /* how long it is to be */
 	uint64_t end_ns, look_ns;      /* when it ended; when to look again whether graphs have */
 	uint64_t graphs_done;	       /* of those that were launched in it */
+	uint64_t graph_works;	       /* of these graphs */
+	unsigned int quiet_looks;
 	/* since a burst ended last: works, also those of earlier ones, and what switching took */
 	uint64_t works, switches_ns;
 	uint64_t counted_calls; /* of times[true], those of bursts before */
@@ -83,7 +86,10 @@ void bursts_graph_launched(void)
 
 void bursts_graph_worked(uint32_t correlation)
 {
+	if (!asked_is_of_latest(correlation))
+		return;
 	governor.graphs_done += asked_is_first_done(correlation);
+	governor.graph_works++;
 }
 
 static uint64_t calls_timed(bool recorded)
@@ -179,7 +185,8 @@ static void open_burst(void)
 {
 	asked_begin();
 	governor.state = BURST_OPEN;
-	governor.graphs_done = 0;
+	governor.graphs_done = governor.graph_works = 0;
+	governor.quiet_looks = 0;
 	__atomic_store_n(&graphs_launched, 0, __ATOMIC_RELAXED);
 	follow(FOLLOW_WORK);
 	__atomic_store_n(&library.guard->timing, 0, __ATOMIC_SEQ_CST);
@@ -221,12 +228,18 @@ static bool all_graphs_are_done(void)
  */
 static bool graphs_have_run(uint64_t now)
 {
-	if (all_graphs_are_done() || now - governor.end_ns > GRAPHS_PATIENCE_NS)
+	uint64_t before = governor.graph_works;
+
+	if (!__atomic_load_n(&graphs_launched, __ATOMIC_ACQUIRE) ||
+		now - governor.end_ns > GRAPHS_PATIENCE_NS)
 		return true;
 	library.api->flush();
 	library.api->drain();
 	governor.look_ns = now_ns() + GRAPHS_PAUSE_NS;
-	return all_graphs_are_done();
+	governor.quiet_looks = all_graphs_are_done() && governor.graph_works == before
+				       ? governor.quiet_looks + 1
+				       : 0;
+	return governor.quiet_looks >= QUIET_LOOKS;
 }
 
 static void close_burst(void)
