@@ -301,7 +301,8 @@ static int do_without_programs(
 		return error_memory("CPU stacks");
 	if (options->sample_hz && !options->whole_system)
 		error = capture_open_perf(c, options->sample_hz);
-	if (!error || (error != -ENOMEM && options->libraries_walk))
+	/* of all programs nothing would be known, not even which there are */
+	if (!error || (error != -ENOMEM && options->libraries_walk && !options->whole_system))
 		return 0;
 	return c->perf_refusal ? error_set(refused, "%s; %s", c->refusal, c->perf_refusal)
 			       : error_set(refused, "%s", c->refusal);

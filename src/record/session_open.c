@@ -132,7 +132,7 @@ static int open_capture(struct session *s)
 	if (!error)
 		return note_problems(s);
 	s->capture = NULL;
-	if (!s->options.gpu)
+	if (!s->options.gpu || s->options.whole_system)
 		return error;
 	correlator_expect_no_markers(s->correlator);
 	return session_note(s, "no CPU samples and no launch stacks: %s", error_text());
