@@ -2,7 +2,7 @@
 /*
  * Puts a library into a program that runs already (x86-64, glibc), and has one function of it
  * called in a thread of its own. The program is not stopped: one of its threads is borrowed for
- * less than a millisecond, and goes back by itself.
+ * about half a millisecond, and goes back by itself.
  *
  *	join.c      the door: a process of ours that does it, and its result
  *	joiner.c    the course, in that process

@@ -270,10 +270,10 @@ static void stop(void)
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
 	bool works = health_ask(0);
 
-	pthread_mutex_lock(&library.no_fork);
 	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
+	pthread_mutex_lock(&library.no_fork);
 	if (works) {
 		disable_records();
 		disable_callbacks();
