@@ -78,22 +78,26 @@ LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
 NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c uprobe.c marker_cost.c) \
-	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c)
+	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c) src/ebpf/tools/tools.c
 BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/kernel/types-fallback.c \
-	src/monitor/watch-fallback.c
+	src/monitor/watch-fallback.c src/ebpf/tools/tools-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
-	src/cmd/monitor/metrics_server$(if $(MICROHTTPD),-fallback).c
+	src/serve/http$(if $(MICROHTTPD),-fallback).c
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
-SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -path 'src/bpf/*' -not -path 'src/inject/*')))
+SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
 INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
+# What is preloaded for probes: of the rest only what puts programs into images.
+PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]')) src/inject/socket.c \
+	$(addprefix src/base/,buf.c demangle.c error.c)
+PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
-PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so
+PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so
 
 .PHONY: all check-style bench fuzz install install-docs clean sim demo tests
 .SECONDARY:
@@ -112,7 +116,7 @@ remember = $(if $(call same,$(strip $(2)),$(strip $(file <$(1)))),,$(shell mkdir
 # What everything is built with and what the library is made of: other flags or files build it anew.
 ifeq ($(filter clean install-docs,$(MAKECMDGOALS)),)
 $(call remember,$(B)/built-with,$(CC) $(CLANG) $(BPFTOOL) $(COMMON) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(LIBS) $(BPFFLAGS))
-$(call remember,$(B)/made-of,$(OBJECTS) $(INJECT_OBJECTS))
+$(call remember,$(B)/made-of,$(OBJECTS) $(INJECT_OBJECTS) $(PRELOAD_OBJECTS))
 endif
 
 # Stops with a list of what is missing before a compiler stops with something harder to read.
@@ -142,6 +146,9 @@ $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 # What the SVG exporter carries along.
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard $(addprefix src/export/,*.js *.css flame/*))
 
+# The page of the viewer.
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/page/assets.o): $(wildcard src/page/*.css src/page/*.html src/page/script/*.js)
+
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
 $(filter $(B)/obj/src/capture/% $(B)/obj/src/monitor/%,$(OBJECTS)): | $(BPF_SKELETONS)
 
@@ -155,12 +162,32 @@ $(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(B)/built-with | $(B)/needs
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
+# Our programs for GPUs, which become part of the program as they are.
+GPU_TOOLS := $(if $(filter 1,$(BPF)),$(patsubst src/ebpf/tools/%.bpf.c,$(B)/ebpf/%.bpf.o,$(wildcard src/ebpf/tools/*.bpf.c)))
+
+$(B)/ebpf/%.bpf.o: src/ebpf/tools/%.bpf.c $(B)/built-with | $(B)/needs
+	$(call say,BPF,$<)
+	mkdir -p $(@D)
+	$(CLANG) $(subst -mcpu=v2,-mcpu=v3,$(BPFFLAGS)) -Wno-unused-variable -Wno-unused-function -MMD -MP -MT $@ -MF $(@:.o=.d) \
+		-c -o $@.tmp $<
+	$(BPFTOOL) gen object $@ $@.tmp
+	rm -f $@.tmp
+
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/ebpf/tools/tools.o): COMMON += -DEBPF_TOOLS='"$(B)/ebpf"'
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/ebpf/tools/tools.o): $(GPU_TOOLS)
+
 # The injected library: position independent, everything hidden, never sanitized (it lives in programs
-# that are not).
+# that are not), and without start files (src/inject/hooks.h says why).
 $(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
 	$(call say,LD,$@)
-	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,now -o $@ \
+	$(CC) -shared -nostartfiles -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,now -o $@ \
 		$(INJECT_OBJECTS) -lpthread -ldl
+
+# The preloaded library: as hidden, and its own functions are what it calls itself.
+$(B)/libxpuprof-probe.so: $(PRELOAD_OBJECTS) $(B)/made-of
+	$(call say,LD,$@)
+	$(CC) -shared -Wl,-soname,libxpuprof-probe.so -Wl,-z,defs -Wl,-z,now -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ \
+		$(PRELOAD_OBJECTS) -liberty -lpthread -ldl
 
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)
@@ -169,7 +196,7 @@ $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 
 $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 	mkdir -p $(@D)
-	$(CC) -MMD -MP -c -o $@ $<
+	$(CC) -Isrc -MMD -MP -c -o $@ $<
 
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
@@ -185,7 +212,7 @@ install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/libxpuprof-inject.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
 	install -D -m 644 $(B)/completions/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xpuprof
 	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof
 	install -D -m 644 $(B)/completions/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xpuprof.fish

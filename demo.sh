@@ -3,8 +3,20 @@
 # Installs what is missing (Debian, with apt), builds, records the demo program of demo/, prints the report and
 # draws demo.svg and demo-stalls.svg, and writes demo-matmul.html. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
 # says so.
+#
+#	./demo.sh --opencl
+#
+# does the same with a program that uses OpenCL (demo/edges.c), on whatever device there is: where there is no GPU with
+# an OpenCL driver, that is the CPU (PoCL), whose name says so. It draws demo-opencl.svg.
 set -e
 cd "$(dirname "$0")"
+case $* in
+'' | --opencl) ;;
+*)
+	echo "usage: ./demo.sh [--opencl]" >&2
+	exit 2
+	;;
+esac
 
 say() {
 	echo
@@ -12,7 +24,7 @@ say() {
 }
 
 say "packages"
-tools/install-packages build
+tools/install-packages build ${1:+opencl}
 say "build"
 mkdir -p build
 make -j"$(nproc)" >build/demo.log 2>&1 || {
@@ -20,17 +32,28 @@ make -j"$(nproc)" >build/demo.log 2>&1 || {
 	exit 1
 }
 
-gpu=
-if [ ! -e /proc/driver/nvidia/version ]; then
-	say "no NVIDIA driver here: the demo runs on a simulated GPU"
-	gpu="env LD_LIBRARY_PATH=$PWD/build/sim XPUPROF_SIM_STALLS=$PWD/tests/data/pcsampling"
-fi
-
 # CPU samples and stacks need the right to load BPF programs.
 as_root=
 if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
 	say "recording needs root (sudo); without it there are no CPU samples and no stacks"
 	sudo -v && as_root=sudo
+fi
+
+if [ "$1" = --opencl ]; then
+	say "record: ${as_root:+$as_root }build/xpuprof record -o demo-opencl.xpu -- build/demo/edges"
+	$as_root build/xpuprof record -o demo-opencl.xpu -- build/demo/edges
+	say "report: build/xpuprof report demo-opencl.xpu"
+	build/xpuprof report demo-opencl.xpu
+	say "picture: build/xpuprof flame -o demo-opencl.svg demo-opencl.xpu"
+	build/xpuprof flame -o demo-opencl.svg demo-opencl.xpu
+	echo "The flame graph is $PWD/demo-opencl.svg: open it in a browser."
+	exit
+fi
+
+gpu=
+if [ ! -e /proc/driver/nvidia/version ]; then
+	say "no NVIDIA driver here: the demo runs on a simulated GPU"
+	gpu="env LD_LIBRARY_PATH=$PWD/build/sim XPUPROF_SIM_STALLS=$PWD/tests/data/pcsampling"
 fi
 
 say "record: ${as_root:+$as_root }build/xpuprof record --stalls -o demo.xpu -- ${gpu:+$gpu }build/demo/train"

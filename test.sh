@@ -32,16 +32,25 @@ say() {
 	echo "== $*"
 }
 
+# Runs a command and says how long it took. The second line is the CPU time of the command and of all that it has waited
+# for, in user mode and in the kernel.
+timed='begin=$(date +%s)
+status=0
+"$@" || status=$?
+echo "$(($(date +%s) - begin)) s, CPU time of the shell, and of what it ran:"
+times
+exit $status'
+
 # begin NAME COMMAND...: in a process group of its own, which stop_all can end.
 begin() {
 	name=$1
 	shift
-	setsid "$@" >"$logs/$name.log" 2>&1 </dev/null &
+	setsid sh -c "$timed" sh "$@" >"$logs/$name.log" 2>&1 </dev/null &
 	eval "stage_$name=$!"
 	stages="$stages $!"
 }
 
-# show NAME TITLE: waits for it and shows what it printed; its status.
+# show NAME TITLE: waits for it and shows what it printed, and how long that took; its status.
 show() {
 	status=0
 	eval "wait \$stage_$1" || status=$?

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,6 +26,7 @@
 #include "base/error.h"
 #include "join/join.h"
 #include "join/tracee.h"
+#include "sandbox/sandbox.h"
 
 #define JOINS_MAX 1000
 
@@ -106,15 +108,16 @@ static pid_t start_program(int waiting)
 static int join_once(struct join_options *options)
 {
 	struct join *j;
-	int socket, error = join_begin(&j, options) ?: join_end(j, &socket);
+	struct join_result result;
+	int error = join_begin(&j, options) ?: join_end(j, &result);
 	char byte[64];
 
 	if (error)
 		return error;
-	shutdown(socket, SHUT_WR);
-	while (recv(socket, byte, sizeof(byte), 0) > 0)
+	shutdown(result.socket, SHUT_WR);
+	while (recv(result.socket, byte, sizeof(byte), 0) > 0)
 		;
-	close(socket);
+	close(result.socket);
 	usleep(20000); /* what is left to do there */
 	return 0;
 }
@@ -182,11 +185,14 @@ int main(int argc, char **argv)
 	struct join_options options;
 	size_t times = argc > 3 ? strtoul(argv[3], NULL, 10) : 100;
 
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+		return sandbox_run(argv[2]);
 	if (argc < 3 || times > JOINS_MAX)
 		return 2;
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	options = (struct join_options){
-		.library = open(argv[1], O_RDONLY | O_CLOEXEC), .entry = argv[2]};
+	options = (struct join_options){.sandbox = "/proc/self/exe",
+		.library = open(argv[1], O_RDONLY | O_CLOEXEC),
+		.entry = argv[2]};
 	if (seen == MAP_FAILED || options.library < 0)
 		return 2;
 	return measure("One thread, which calculates", 0, &options, times) |

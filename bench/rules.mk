@@ -33,7 +33,7 @@ $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 programs: $(B)/bench/tiny_worker
 
 .PHONY: bench-programs
-bench-programs: all $(BENCH_PROGRAMS)
+bench-programs: all $(BENCH_PROGRAMS) $(B)/tests/targets/opencl $(B)/tests/targets/opencl_liar
 
 # Measures what needs no GPU, keeps the results in docs/lab/results, and writes docs/figures.md from them.
 .PHONY: figures

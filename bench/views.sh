@@ -14,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 PYTHONPATH=$(dirname "$0") python3 - "$build/xpuprof" "$work" "$pairs" "${2:-5}" <<'END_OF_PYTHON'
 import os, statistics, sys
 from results import measure, note_command
+TARGETS = {"pprof": "4 s, 128 MiB", "perfetto": "20 s, flat"}  # twice those for as many events
 program, work, pairs, runs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
 print(f"{pairs:,} launches with their work, medians of {runs} runs\n")
@@ -21,7 +22,7 @@ print("command                    profile          wall s   least    most   CPU 
 commands = {"report": ["report"], "report --json": ["report", "--json"]}
 for view in "merge", "gpu", "cpu":
     commands["flame --view " + view] = ["flame", "--view", view, "-o", "-"]
-for form in "folded", "chrome":
+for form in "folded", "chrome", "pprof", "perfetto", "perf-script":
     commands["export --to " + form] = ["export", "--to", form, "-o", "-"]
 for name, words in commands.items():
     for profile, gpus in ("1-gpu.xpu", "1 GPU"), ("8-gpus.xpu", "8 GPUs"):
@@ -29,5 +30,5 @@ for name, words in commands.items():
         walls, cpus, peaks = zip(*(measure([program, *words, path]) for _ in range(runs)))
         print(f"{name:26} {profile[:-4]:6} {os.path.getsize(path) / 1e6:5.0f} MB {statistics.median(walls):8.2f}"
               f" {min(walls):7.2f} {max(walls):7.2f} {statistics.median(cpus):7.2f} {max(peaks):9.1f}")
-        note_command(f"`xpuprof {name}`, {gpus}, {pairs:,} launches", walls, cpus, peaks, "" if "export" in name else "2 s, 256 MiB")
+        note_command(f"`xpuprof {name}`, {gpus}, {pairs:,} launches", walls, cpus, peaks, TARGETS.get(name.split()[-1], "" if "export" in name else "2 s, 256 MiB"))
 END_OF_PYTHON

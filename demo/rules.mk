@@ -2,9 +2,13 @@
 
 DEMO_FLAGS := -Isim/include -Idemo -fno-optimize-sibling-calls
 
-demo: $(B)/demo/train
+demo: $(B)/demo/train $(B)/demo/edges
 
-$(B)/demo/train: $(patsubst %.c,$(B)/%.o,$(wildcard demo/*.c))
+$(B)/demo/train: $(patsubst %.c,$(B)/%.o,$(filter-out demo/edges.c,$(wildcard demo/*.c)))
+	$(CC) -o $@ $^ -pthread -ldl
+
+# That of OpenCL, built without its headers.
+$(B)/demo/edges: $(B)/demo/edges.o
 	$(CC) -o $@ $^ -pthread -ldl
 
 $(B)/demo/%.o: demo/%.c $(B)/built-with

@@ -9,8 +9,17 @@ SIM_LIBRARIES := $(B)/sim/libcuda.so.1 $(B)/sim/libcudart.so.13 $(B)/sim/libcuda
 
 sim: $(SIM_LIBRARIES)
 
-$(B)/sim/libcuda.so.1: $(call SIM_OBJECTS,driver)
-	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -ldl
+# The interpreter of PTX, and what the driver needs of src/ to read PTX and fatbins.
+SIM_PTX := $(call SIM_OBJECTS,ptx)
+SIM_SRC := $(addprefix $(B)/sim/src/,ptx/lex.o ptx/module.o ptx/fatbin.o ptx/unpack.o base/buf.o base/error.o)
+$(SIM_PTX) $(B)/sim/driver/compute.o $(B)/sim/driver/module.o: COMMON += -I.
+
+$(B)/sim/libcuda.so.1: $(call SIM_OBJECTS,driver) $(SIM_PTX) $(SIM_SRC)
+	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -ldl -lm
+
+$(B)/sim/src/%.o: src/%.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/sim/libcudart.so.13: $(call SIM_OBJECTS,runtime) $(B)/sim/libcuda.so.1 sim/runtime/exports.map
 	$(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script=sim/runtime/exports.map -o $@ \
@@ -36,3 +45,9 @@ SIM_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/sim_*.c))
 $(SIM_TESTS:%=$(B)/obj/tests/unit/%.o): COMMON += -Isim/include -Idemo
 $(SIM_TESTS:%=$(B)/tests/unit/%.t): $(B)/obj/demo/driver.o | sim
 $(B)/obj/demo/driver.o: COMMON += -Isim/include
+
+# The interpreter's tests call it directly, and compute the same in C without fused multiplications.
+$(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(wildcard tests/unit/sim_ptx*.c)): COMMON += -I. -ffp-contract=off
+$(B)/tests/unit/sim_ptx%.t: $(B)/obj/tests/unit/sim_ptx%.o $(SIM_PTX) $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lm

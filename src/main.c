@@ -19,10 +19,13 @@ struct command {
 static const struct command commands[] = {
 	{"record", cmd_record, "run a command and record its CPU and GPU work"},
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
+	{"view", cmd_view, "show a recording in the browser, on a time axis"},
+	{"top", cmd_top, "show live what runs on CPUs and GPUs, and why GPUs are idle"},
 	{"report", cmd_report, "print where the time of a recording went"},
 	{"annotate", cmd_annotate, "show where and why a kernel waits, by source line and instruction"},
 	{"export", cmd_export, "write a recording in another tool's format"},
 	{"symbolize", cmd_symbolize, "name the code of a recording that has no name yet"},
+	{"probe", cmd_probe, "run eBPF programs inside GPU kernels"},
 	{"monitor", cmd_monitor, "watch what the kernel's GPU drivers do, live and in numbers"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 	{"gpu-helper", cmd_gpu_helper, NULL},

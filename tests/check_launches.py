@@ -75,17 +75,19 @@ class Profile:
         self.by_device = self.read_folded(path, "--by", "device,stream")
 
     def join(self, chrome, lines):
-        """Both exports are in the order of the file; one knows times and bytes, one stacks."""
+        """One export knows times and bytes, one stacks. Work that began at the same time is told apart by its name."""
         stacks = [line for line in lines if line[4] == "-1"]
         works = [line for line in stacks if "[GPU" in line[5]]
         calls = {(int(line[3]), int(line[0])): line[5] for line in stacks if "[GPU" not in line[5]}
         gpu = [e for e in chrome if e.get("cat") in ("GPU_Kernel", "MemCopy", "MemSet")]
         if len(works) != len(gpu):
             sys.exit(f"{len(works)} works in one export, {len(gpu)} in another")
+        gpu.sort(key=lambda event: (round(event["ts"] * 1000), event["args"].get("linkerName", "")))
+        works.sort(key=lambda line: (int(line[0]), line[5].split("_Kernel]")[1] if "_Kernel]" in line[5] else ""))
         for event, line in zip(gpu, works):
             kind, name, function, captured_by, _ = parse_path(line[5])
             if round(event["ts"] * 1000) != int(line[0]):
-                sys.exit(f"exports are not in the same order: {event} {line}")
+                sys.exit(f"exports differ: {event} {line}")
             args = event["args"]
             self.works.append(Work(kind, name, function, captured_by, args["deviceId"],
                                    args.get("bytes", 0), round(event["dur"] * 1000)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer,
- * whose events are kept.
+ * A recorder of nothing but the GPU side, for tests: the backend of libraries in programs with a
+ * profile writer, whose events are kept. NVIDIA's own adds its variable.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "gpu/injected/backend.h"
 #include "gpu/nvidia/nvidia.h"
 
 struct test_recorder {
@@ -19,7 +20,7 @@ struct test_recorder {
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	struct gpu_shared shared;
-	struct gpu_backend *backend;
+	struct gpu_backend *backend, *nvidia;
 	struct vec(struct gpu_launch) launches;
 	struct vec(struct gpu_call) calls;
 	struct vec(struct gpu_work) works;
@@ -121,9 +122,12 @@ static inline struct test_recorder *test_recorder_open(
 			.event_record = keep_event_record,
 			.instance_broken = keep_break,
 			.instance_end = keep_end}};
-	if (nvidia_backend.open(&r->backend, &o, &r->shared))
+	if (injected_backend.open(&r->backend, &o, &r->shared))
 		return NULL;
-	nvidia_backend.environment(r->backend, keep_variable, r);
+	if (nvidia_backend.open(&r->nvidia, &o, &r->shared))
+		return NULL;
+	injected_backend.environment(r->backend, keep_variable, r);
+	nvidia_backend.environment(r->nvidia, keep_variable, r);
 	return r;
 }
 
@@ -131,9 +135,9 @@ static inline struct test_recorder *test_recorder_open(
 static inline int test_recorder_pump(struct test_recorder *r)
 {
 	bool busy = false;
-	int error = nvidia_backend.snapshot(r->backend);
+	int error = injected_backend.snapshot(r->backend);
 
-	return error ?: nvidia_backend.drain(r->backend, &busy);
+	return error ?: injected_backend.drain(r->backend, &busy);
 }
 
 static inline uint64_t test_recorder_loss(const struct test_recorder *r, enum profile_loss loss)
@@ -149,7 +153,7 @@ static inline struct gpu_stats test_recorder_stats(const struct test_recorder *r
 	struct gpu_stats stats = {
 		.stalls_refused = "", .counters_refused = "", .stalls_contested = "", .ended = ""};
 
-	nvidia_backend.stats(r->backend, &stats);
+	injected_backend.stats(r->backend, &stats);
 	return stats;
 }
 
@@ -157,7 +161,8 @@ static inline void test_recorder_close(struct test_recorder *r)
 {
 	char path[128];
 
-	nvidia_backend.close(r->backend);
+	injected_backend.close(r->backend);
+	nvidia_backend.close(r->nvidia);
 	tasks_free(r->tasks);
 	profile_writer_abort(r->writer);
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);

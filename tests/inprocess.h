@@ -66,7 +66,7 @@ static inline bool inprocess_connect(struct inprocess *p)
 		fstat(pair[0], &st))
 		return false;
 	p->recorder = pair[1];
-	library.connection = (struct connection){.fd = pair[0], .dev = st.st_dev, .ino = st.st_ino};
+	library.connection = (struct connection){.socket = {pair[0], st.st_dev, st.st_ino}};
 	return true;
 }
 

@@ -68,6 +68,12 @@ static inline void check_event(const struct profile_reader *r, const struct prof
 		MUST(e->wait.reason >= 1 && e->wait.reason < WAIT_REASONS);
 		MUST(e->wait.queued_ns <= e->wait.duration_ns);
 		return;
+	case EVENT_MARKER:
+		check_ids(r, e->marker.thread, 0, e->marker.name);
+		check_ids(r, 0, 0, e->marker.domain);
+		MUST(e->marker.kind >= 1 && e->marker.kind < MARKER_KINDS);
+		MUST(e->marker.kind != MARKER_MOMENT || !e->marker.duration_ns);
+		return;
 	case EVENT_LIFE:
 		check_ids(r, e->life.thread, 0, 0);
 		MUST(e->life.thread && e->life.run_ns <= e->life.duration_ns);

@@ -1,18 +1,18 @@
 # Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script, every tests/fuzz/*_fuzz.c a
 # libFuzzer target.
 
-NEEDS_BPF_TESTS := bpf_walk monitor_types refusal
+NEEDS_BPF_TESTS := bpf_walk ebpf_object ebpf_tools ebpf_verifier monitor_types preload_plan refusal
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
 CLI_TESTS := $(wildcard tests/cli/*.t)
 
 # With sanitizers these lead through nothing that others do not: they are about the library in the program and the
-# simulated GPU, which are never sanitized, about this tree, what a browser makes of files, what the kernel measures, and
-# what is slow, too large or killed.
-UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends deep_stacks docs go guesses inject \
-	install join joined kill launches off_cpu overhead own_thread ordinary_user sampling sim sim_layout situations \
-	stacks stalls_record stalls_truth structure vendor_words) \
-	$(addprefix attack/,blocking_file blocking_memory little_memory) truth/truth truth/python)
+# simulated GPU, which are never sanitized, about this tree, what a browser makes of files, what the kernel measures, with
+# whose rights files are opened, and what is slow, too large or killed.
+UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends deep_stacks docs dormant dormant_harm go guesses inject ptx readers \
+	install join joined kill launches off_cpu opencl opencl_lies overhead own_thread ordinary_user sampling sim sim_layout situations \
+	probe_run stacks stalls_record stalls_truth observed structure top vendor_words) \
+	$(addprefix attack/,blocking_file blocking_memory joined_files little_memory own_root) truth/truth truth/python)
 
 # make UNIT=0 check: without the unit tests, which ./test.sh runs with sanitizers.
 UNIT ?= 1
@@ -30,6 +30,11 @@ $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libchecks.a $(B)/libxpuprof.a
 
 # The injected library's code, called directly. It comes before the archive, which has names like its own.
 $(B)/tests/unit/inject_%.t: $(B)/obj/tests/unit/inject_%.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# So too the preloaded library's.
+$(B)/tests/unit/preload_%.t: $(B)/obj/tests/unit/preload_%.o $(B)/inject/src/preload/plan.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -121,7 +126,9 @@ FUZZ_MIB_elf_fuzz := 1024
 FUZZ_MIB_debug_link_fuzz := 1024
 FUZZ_MIB_unwind_cfi_fuzz := 1024
 FUZZ_FOLDER_trace_format_fuzz := tests/data/formats
+FUZZ_FOLDER_ptx_fuzz := tests/data/ptx
 FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
+FUZZ_SEEDS_ebpf_object_fuzz := $(wildcard $(B)/tests/ebpf/*.bpf.o)
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
 FUZZ_SEEDS_cubin_fuzz := $(wildcard tests/data/cubin/*.cubin)
 

@@ -7,9 +7,10 @@ callbacks off all the time (the floor: CUPTI is there and subscribed), at each -
 many short runs of the workload; what counts is the mean of all that lie in it. Printed per workload and arm: the median ratio of
 a block to the floor's of the same round, its 95 % interval (order statistics), and before all else the time without CUPTI.
 Then, for the ten kernels with the most GPU time in the recording of everything, how many points their shares are off in the
-estimate of all blocks of an arm together.
+estimate of all blocks of an arm together. With --shares the same for one recording of so many seconds under each budget.
 
-usage: governed.py [--rounds N] [--block SECONDS] [--overheads P,...] [--xpuprof PATH] [--tiny PROGRAM] [--only WORKLOAD,...]
+usage: governed.py [--rounds N] [--block SECONDS] [--overheads P,...] [--shares P:SECONDS,...] [--xpuprof PATH] [--tiny PROGRAM]
+                   [--only WORKLOAD,...]
 """
 import argparse
 import collections
@@ -60,6 +61,30 @@ def shares(sums):
     return {name: 100 * ns / whole for name, ns in sums.items()}
 
 
+def points_off(sums, true):
+    """The ten longest of `true`: how many there are, and the most that a share is off."""
+    top = sorted(true, key=true.get, reverse=True)[:10]
+    have = shares(sums)
+    return len(top), max([abs(have.get(name, 0) - true[name]) for name in top], default=float("nan"))
+
+
+def one_recording(worker, workload, count, seconds, arm, given, path):
+    sums = collections.Counter()
+    took = joined_block(worker, workload, count, seconds, arm, given, path)
+    add_shares(sums, given, path)
+    return sums, took
+
+
+def measure_shares(worker, workload, count, given, path):
+    whole, whole_took = one_recording(worker, workload, count, 20, WHOLE, given, path)
+    true = shares(whole)
+    for arm, seconds in given.shares:
+        sums, took = one_recording(worker, workload, count, float(seconds), arm, given, path)
+        kernels, off = points_off(sums, true)
+        print(f"  --overhead {arm:5} {seconds} s: {took * 1e6:.1f} us ({whole_took * 1e6:.1f} as a whole); the shares of the {kernels} longest "
+              f"kernels are off by {off:.2f} points at most", flush=True)
+
+
 def measure(workload, given):
     kind = overhead.WORKLOADS[workload][0]
     command = [given.tiny] if kind == "tiny" else [sys.executable, os.path.join(overhead.HERE, f"{kind}_worker.py"), "--free"]
@@ -79,20 +104,23 @@ def measure(workload, given):
                 times[arm].append(joined_block(worker, workload, count, given.block, arm, given, path))
                 if arm != FLOOR:
                     add_shares(sums[arm], given, path)
-    left = block(worker, workload, count, given.block)
+        if given.rounds:
+            print_arms(workload, plain, block(worker, workload, count, given.block), times, sums)
+        measure_shares(worker, workload, count, given, path)
     worker.process.stdin.close()
     worker.process.wait()
-    print(f"{workload}: {plain * 1e6:.1f} us before all, {statistics.median(times[FLOOR]) * 1e6:.1f} with CUPTI subscribed and off "
-          f"({statistics.median(times[FLOOR]) / plain:.3f}), {left * 1e6:.1f} when left ({left / plain:.3f})")
-    true = shares(sums[WHOLE])
-    top = sorted(true, key=true.get, reverse=True)[:10]
-    for arm in arms[1:]:
+
+
+def print_arms(workload, plain, left, times, sums):
+    floor = statistics.median(times[FLOOR])
+    print(f"{workload}: {plain * 1e6:.1f} us before all, {floor * 1e6:.1f} with CUPTI subscribed and off ({floor / plain:.3f}), "
+          f"{left * 1e6:.1f} when left ({left / plain:.3f})")
+    for arm in sorted(set(times) - {FLOOR}):
         ratios = [a / b for a, b in zip(times[arm], times[FLOOR])]
         low, high = overhead.interval(ratios)
-        have = shares(sums[arm])
-        off = max(abs(have.get(name, 0) - true[name]) for name in top) if top else float("nan")
+        kernels, off = points_off(sums[arm], shares(sums[WHOLE]))
         print(f"  --overhead {arm:5} {statistics.median(ratios):.4f} [{low:.4f}, {high:.4f}]  {len(ratios)} blocks; the shares of the "
-              f"{len(top)} longest kernels are off by {off:.2f} points at most", flush=True)
+              f"{kernels} longest kernels are off by {off:.2f} points at most", flush=True)
 
 
 def main():
@@ -101,11 +129,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--block", type=float, default=4)
     parser.add_argument("--overheads", default="1,0.1")
+    parser.add_argument("--shares", default="")
     parser.add_argument("--xpuprof", default=os.path.join(build, "xpuprof"))
     parser.add_argument("--tiny", default=os.path.join(build, "bench/tiny_worker"))
     parser.add_argument("--only", default="eager,graph,tiny,decode")
     given = parser.parse_args()
     given.overheads = given.overheads.split(",")
+    given.shares = [one.split(":") for one in given.shares.split(",") if one]
     for workload in given.only.split(","):
         measure(workload, given)
 

@@ -45,8 +45,8 @@ DEFAULT = ["eager", "fused", "graph", "gemm", "naive", "tiny"]
 
 
 class Worker:
-    def __init__(self, command, environment):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, command, environment, stderr=None):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
                                         env={**os.environ, **environment}, text=True)
 
     def wait_ready(self):

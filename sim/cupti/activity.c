@@ -24,6 +24,7 @@ static struct {
 	CUpti_BuffersCallbackCompleteFunc complete;
 	CUpti_TimestampCallbackFunc clock;
 	bool latency;
+	_Atomic bool system_threads; /* threads go by the kernel's numbers */
 	_Atomic bool forked;
 	bool worker;
 	uint8_t *buffer;
@@ -93,6 +94,8 @@ static size_t record_bytes(CUpti_ActivityKind kind)
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
 		return sizeof(CUpti_ActivityAPI) + extra;
+	case CUPTI_ACTIVITY_KIND_MARKER:
+		return sizeof(CUpti_ActivityMarker2) + extra;
 	default:
 		return 0;
 	}
@@ -318,15 +321,53 @@ bool sim_cupti_api_wanted(enum sim_domain domain)
 		domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
-void sim_cupti_api_record(const struct sim_call *call)
+/* A record of the program's own calls; then end_own. NULL: it is lost. */
+static struct queue_item *begin_own(void)
 {
-	struct queue_item *item = NULL;
-
 	pthread_mutex_lock(&act.api_lock);
 	if (!act.api)
 		act.api = queue_acquire();
-	if (act.api)
-		item = queue_reserve(act.api);
+	return act.api ? queue_reserve(act.api) : NULL;
+}
+
+static void end_own(const struct queue_item *item)
+{
+	if (item)
+		queue_commit(act.api);
+	else
+		act.dropped++;
+	pthread_mutex_unlock(&act.api_lock);
+}
+
+void sim_cupti_marker(CUpti_ActivityFlag flag, uint32_t id, const char *name, const char *domain)
+{
+	struct queue_item *item;
+
+	if (!enabled(CUPTI_ACTIVITY_KIND_MARKER))
+		return;
+	item = begin_own();
+	if (item) {
+		item->ready_ns = sim_now();
+		item->marker = (CUpti_ActivityMarker2){
+			.kind = CUPTI_ACTIVITY_KIND_MARKER,
+			.flags = flag,
+			.timestamp = item->ready_ns,
+			.id = id,
+			.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
+			.objectId.pt = {(uint32_t)getpid(),
+				act.system_threads ? (uint32_t)syscall(SYS_gettid)
+						   : (uint32_t)(uintptr_t)pthread_self()},
+			.name = name,
+			.domain = domain,
+		};
+	}
+	end_own(item);
+}
+
+void sim_cupti_api_record(const struct sim_call *call)
+{
+	struct queue_item *item = begin_own();
+
 	if (item) {
 		item->ready_ns = sim_now();
 		item->api = (CUpti_ActivityAPI){
@@ -340,11 +381,8 @@ void sim_cupti_api_record(const struct sim_call *call)
 			.correlationId = call->correlation,
 			.returnValue = (uint32_t)*call->result,
 		};
-		queue_commit(act.api);
-	} else {
-		act.dropped++;
 	}
-	pthread_mutex_unlock(&act.api_lock);
+	end_own(item);
 }
 
 /* From here to deliver: records are handed over. The delivery lock is held. */
@@ -592,6 +630,12 @@ static CUptiResult change_kind(CUpti_ActivityKind kind, bool on)
 SIM_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	return change_kind(kind, true);
+}
+
+SIM_EXPORT CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	act.system_threads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+	return CUPTI_SUCCESS;
 }
 
 SIM_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)

@@ -18,6 +18,9 @@ void sim_cupti_stop_activity(void);
 void sim_cupti_lose_activity(void); /* the same, and what was not handed over is lost */
 uint64_t sim_cupti_clock(void);
 
+/* nvtx.c: the program marked something. The texts stay; no name: it is an end. */
+void sim_cupti_marker(CUpti_ActivityFlag flag, uint32_t id, const char *name, const char *domain);
+
 /* sampling.c: a kernel was submitted. Its stream is locked. */
 void sim_cupti_sample(CUstream stream, const struct sim_kernel *kernel, const struct sim_run *run);
 void sim_cupti_context_destroying(bool begins);

@@ -20,6 +20,7 @@ struct queue_item {
 		CUpti_ActivityMemcpyPtoP4 peer;
 		CUpti_ActivityMemset4 set;
 		CUpti_ActivityAPI api;
+		CUpti_ActivityMarker2 marker;
 		CUpti_ActivityGraphTrace2 graph;
 	};
 };

@@ -260,6 +260,8 @@ static const struct {
 	ERROR(ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state"),
 	ERROR(ERROR_NOT_FOUND, "named symbol not found"),
 	ERROR(ERROR_NOT_READY, "device not ready"),
+	ERROR(ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+	ERROR(ERROR_MISALIGNED_ADDRESS, "misaligned address"),
 	ERROR(ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
 	ERROR(ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
 	ERROR(ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled"),

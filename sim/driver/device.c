@@ -27,6 +27,8 @@ static const struct {
 } fault_names[] = {
 	{"fail-launch", offsetof(struct sim_faults, fail_launch)},
 	{"fail-copy", offsetof(struct sim_faults, fail_copy)},
+	{"fail-load", offsetof(struct sim_faults, fail_load)},
+	{"small-blocks", offsetof(struct sim_faults, small_blocks)},
 	{"drop", offsetof(struct sim_faults, drop)},
 	{"zero-time", offsetof(struct sim_faults, zero_time)},
 	{"reversed-time", offsetof(struct sim_faults, reversed_time)},

@@ -471,7 +471,8 @@ CUresult sim_graph_exec_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdat
 	return CUDA_SUCCESS;
 }
 
-static uint64_t run_node(CUgraphExec exec, CUgraphNode node, CUstream s, uint64_t start_ns)
+static uint64_t run_node(
+	CUgraphExec exec, CUgraphNode node, CUstream s, uint64_t start_ns, CUresult *result)
 {
 	struct sim_run run = {.start_ns = start_ns, .graph_node = node->id, .graph = exec->id};
 
@@ -480,6 +481,9 @@ static uint64_t run_node(CUgraphExec exec, CUgraphNode node, CUstream s, uint64_
 			run.start_ns = node->dependencies[i]->end_ns;
 	run.end_ns = run.start_ns;
 	if (node->work.type != CU_GRAPH_NODE_TYPE_EMPTY) {
+		CUresult one = sim_compute_run(&node->work, &run);
+
+		*result = *result ? *result : one;
 		sim_work_move_bytes(&node->work);
 		sim_stream_run(s, &node->work, &run);
 	}
@@ -490,6 +494,7 @@ static uint64_t run_node(CUgraphExec exec, CUgraphNode node, CUstream s, uint64_
 CUresult sim_graph_launch(CUgraphExec exec, CUstream s)
 {
 	struct sim_run run = {0};
+	CUresult result = CUDA_SUCCESS;
 
 	if (!exec_valid(exec))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -502,7 +507,7 @@ CUresult sim_graph_launch(CUgraphExec exec, CUstream s)
 		run.start_ns = exec->idle_ns; /* never beside itself */
 	run.end_ns = run.start_ns;
 	for (size_t i = 0; i < exec->graph->count; i++) {
-		uint64_t end_ns = run_node(exec, exec->graph->nodes[i], s, run.start_ns);
+		uint64_t end_ns = run_node(exec, exec->graph->nodes[i], s, run.start_ns, &result);
 
 		run.end_ns = end_ns > run.end_ns ? end_ns : run.end_ns;
 	}
@@ -512,7 +517,7 @@ CUresult sim_graph_launch(CUgraphExec exec, CUstream s)
 		xpuprof_sim_tools.graph_run(s, exec, &run);
 	exec->idle_ns = run.end_ns;
 	sim_stream_end(s, run.end_ns);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 CUresult sim_graph_upload(CUgraphExec exec, CUstream s)

@@ -91,9 +91,10 @@ static CUresult check(const struct sim_kernel *k)
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUstream stream, const struct sim_work *work)
+static CUresult launch(CUstream stream, struct sim_work *work, void **params, void **extra)
 {
 	CUresult result;
+	bool kept;
 
 	if (!stream)
 		return sim_stream_error();
@@ -108,11 +109,18 @@ static CUresult launch(CUstream stream, const struct sim_work *work)
 		if (sim.faults.fail_launch && n % sim.faults.fail_launch == 0)
 			return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	return sim_submit(stream, work, SIM_ASYNC);
+	result = sim_compute_params(work->kernel.function, params, extra, &work->kernel.params);
+	if (result)
+		return result;
+	kept = stream->capture;
+	result = sim_submit(stream, work, SIM_ASYNC);
+	if (!kept)
+		free(work->kernel.params);
+	return result;
 }
 
 CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uint32_t shared_bytes,
-	CUstream stream, unsigned int flags)
+	CUstream stream, unsigned int flags, void **params, void **extra)
 {
 	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
@@ -123,10 +131,11 @@ CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uin
 		.shared_bytes = shared_bytes,
 		.flags = flags,
 	};
-	return launch(stream, &work);
+	return launch(stream, &work, params, extra);
 }
 
-CUresult sim_launch_config(const CUlaunchConfig *c, CUfunction f, CUstream stream)
+CUresult sim_launch_config(
+	const CUlaunchConfig *c, CUfunction f, CUstream stream, void **params, void **extra)
 {
 	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
@@ -145,7 +154,7 @@ CUresult sim_launch_config(const CUlaunchConfig *c, CUfunction f, CUstream strea
 			work.kernel.cluster = SIM_DIM(a->value.clusterDim.x, a->value.clusterDim.y,
 				a->value.clusterDim.z);
 	}
-	return launch(stream, &work);
+	return launch(stream, &work, params, extra);
 }
 
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret)
@@ -157,6 +166,8 @@ CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel
 	k.block = SIM_DIM(p->blockDimX, p->blockDimY, p->blockDimZ);
 	k.shared_bytes = p->sharedMemBytes;
 	result = check(&k);
+	if (!result)
+		result = sim_compute_params(k.function, p->kernelParams, p->extra, &k.params);
 	if (!result)
 		*ret = k;
 	return result;

@@ -101,6 +101,22 @@ static bool remove_allocation(uintptr_t at, unsigned int kinds, struct sim_memor
 	return found;
 }
 
+bool sim_memory_add_variable(void *at, size_t bytes)
+{
+	struct sim_memory m = {.base = (uintptr_t)at, .bytes = bytes, .kind = SIM_MEMORY_DEVICE};
+
+	m.context = sim_current();
+	m.device = m.context ? m.context->device : 0;
+	return add(&m);
+}
+
+void sim_memory_remove_variable(void *at)
+{
+	struct sim_memory m;
+
+	(void)remove_allocation((uintptr_t)at, 1u << SIM_MEMORY_DEVICE, &m);
+}
+
 static size_t whole_pages(size_t bytes)
 {
 	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);

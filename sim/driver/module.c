@@ -8,6 +8,7 @@
  * not a letter or digit) are times; others get constants from a hash of the name (launch.c).
  */
 #include "sim.h"
+#include "sim/ptx/ptx.h"
 #include "cupti.h"
 
 #include <ctype.h>
@@ -90,6 +91,10 @@ static CUfunction function_new(CUmodule module, const char *text, size_t length)
 	if (module) {
 		f->next = module->functions;
 		module->functions = f;
+		if (module->code)
+			f->code = sim_ptx_kernel(module->code, name);
+		if (f->code && sim_ptx_is_empty(f->code))
+			f->code = NULL;
 	}
 	return f;
 }
@@ -135,22 +140,35 @@ static void report(enum sim_resource what, CUmodule module)
 		xpuprof_sim_tools.resource(what, sim_current(), NULL, &descriptor);
 }
 
-static CUmodule module_new(const void *image)
+static CUresult module_new(const void *image, CUmodule *ret)
 {
 	CUmodule module = calloc(1, sizeof(*module));
+	CUresult result;
+	char *text;
 
 	if (!module)
-		return NULL;
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (sim.faults.fail_load &&
+		(atomic_fetch_add(&sim.loads, 1) + 1) % sim.faults.fail_load == 0) {
+		free(module);
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	result = sim_compute_load(image, &text, &module->code);
+	if (result) {
+		free(module);
+		return result;
+	}
 	module->magic = SIM_MODULE;
 	module->id = atomic_fetch_add(&sim.next_module, 1);
 	pthread_mutex_init(&module->lock, NULL);
-	module->any_name = !is_ptx(image);
+	*ret = module;
+	module->any_name = !text && !is_ptx(image);
 	if (module->any_name)
-		return module;
-	module->image = strdup(image);
-	module->image_bytes = strlen(image);
-	read_entries(module, image);
-	return module;
+		return CUDA_SUCCESS;
+	module->image = text ? text : strdup(image);
+	module->image_bytes = strlen(module->image);
+	read_entries(module, module->image);
+	return CUDA_SUCCESS;
 }
 
 static void module_free(CUmodule module)
@@ -164,6 +182,7 @@ static void module_free(CUmodule module)
 	}
 	pthread_mutex_destroy(&module->lock);
 	module->magic = 0;
+	sim_compute_unload(module->code);
 	free(module->image);
 	free(module);
 }
@@ -171,14 +190,15 @@ static void module_free(CUmodule module)
 CUresult sim_module_load(CUmodule *ret, const void *image)
 {
 	CUmodule module;
+	CUresult result;
 
 	if (!ret || !image)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!sim_current())
 		return CUDA_ERROR_INVALID_CONTEXT;
-	module = module_new(image);
-	if (!module)
-		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = module_new(image, &module);
+	if (result)
+		return result;
 	if (!module->any_name && !module->functions) {
 		module_free(module);
 		return CUDA_ERROR_INVALID_PTX;
@@ -186,6 +206,16 @@ CUresult sim_module_load(CUmodule *ret, const void *image)
 	report(SIM_MODULE_LOADED, module);
 	*ret = module;
 	return CUDA_SUCCESS;
+}
+
+CUresult sim_module_load_options(CUmodule *ret, const void *image, unsigned int count,
+	const CUjit_option *options, void *const *values)
+{
+	CUresult result = sim_module_load(ret, image);
+
+	if (result == CUDA_ERROR_INVALID_PTX)
+		sim_compute_log(count, options, values);
+	return result;
 }
 
 CUresult sim_module_load_file(CUmodule *ret, const char *path)
@@ -239,12 +269,20 @@ CUfunction xpuprof_sim_function(const char *name)
 	return function_new(NULL, name, strlen(name));
 }
 
-CUresult sim_library_load(CUlibrary *ret, const void *code)
+CUresult sim_library_load(CUlibrary *ret, const void *code, unsigned int count,
+	const CUjit_option *options, void *const *values)
 {
+	CUresult result;
+	CUmodule module;
+
 	if (!ret || !code)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret = (CUlibrary)module_new(code);
-	return *ret ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	result = module_new(code, &module);
+	if (result == CUDA_ERROR_INVALID_PTX)
+		sim_compute_log(count, options, values);
+	if (!result)
+		*ret = (CUlibrary)module;
+	return result;
 }
 
 CUresult sim_library_unload(CUlibrary library)
@@ -295,13 +333,40 @@ CUresult sim_function_module(CUmodule *ret, CUfunction f)
 	return CUDA_SUCCESS;
 }
 
+/* Whether there is `.maxntid` between the kernel's name and its body. */
+static bool is_bounded(CUfunction f)
+{
+	const char *at = f->module->image;
+	size_t length = strlen(f->name);
+
+	while ((at = strstr(at, ".entry "))) {
+		at += strlen(".entry ");
+		if (!strncmp(at, f->name, length) && !name_character(at[length])) {
+			const char *body = strchr(at, '{');
+
+			return body &&
+			       memmem(at, (size_t)(body - at), ".maxntid", strlen(".maxntid"));
+		}
+	}
+	return false;
+}
+
+static int largest_block(CUfunction f)
+{
+	uint64_t limit = sim.faults.small_blocks;
+
+	if (!limit || !f->module || f->module->image_bytes <= limit || is_bounded(f))
+		return 1024;
+	return 512;
+}
+
 CUresult sim_function_attribute(int *ret, CUfunction_attribute attribute, CUfunction f)
 {
 	if (!sim_symbol(f))
 		return CUDA_ERROR_INVALID_HANDLE;
 	switch (attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*ret = 1024;
+		*ret = largest_block(f);
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*ret = (int)f->static_shared_bytes;

@@ -6,7 +6,8 @@
  * simulated device are computed (not before the work ahead of it in its stream, the events the
  * stream waits for and, for the legacy default stream, everything else), and the stream remembers
  * when it will be idle. Waiting means sleeping until that time on the host's monotonic clock.
- * Copies and sets move their bytes when they are submitted; kernels compute nothing.
+ * Copies and sets move their bytes when they are submitted; kernels compute nothing, or then, too
+ * (compute.c).
  *
  * Objects are the structs behind CUDA's opaque handles, so nothing needs a cast. Each begins with a
  * magic number that is checked where the real driver checks its handles.
@@ -45,7 +46,7 @@ enum sim_state { SIM_NEW, SIM_READY, SIM_FORKED };
 
 /* XPUPROF_SIM_FAULTS, for the driver and for CUPTI; each described in sim/README.md. */
 struct sim_faults {
-	uint64_t fail_launch, fail_copy;
+	uint64_t fail_launch, fail_copy, fail_load, small_blocks;
 	uint64_t drop, zero_time, reversed_time, far_time, reorder;
 	uint64_t delay_ms, record_extra, cupti_version;
 	uint64_t subscriber_before, subscriber_after, no_cupti;
@@ -73,7 +74,7 @@ struct sim_driver {
 	uint64_t kernel_ns; /* XPUPROF_SIM_KERNEL_NS: every kernel runs this long; 0: each its own
 			       time */
 	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation;
-	_Atomic uint64_t launches, copies, capture_ids;
+	_Atomic uint64_t launches, copies, loads, capture_ids;
 };
 
 extern struct sim_driver sim;
@@ -143,7 +144,8 @@ struct CUevent_st {
 struct CUmod_st {
 	enum sim_magic magic;
 	uint32_t id;
-	char *image; /* what was loaded, as CUPTI's module callback shows it */
+	struct sim_ptx *code; /* its kernels compute; NULL: they do not */
+	char *image;	      /* what was loaded, as CUPTI's module callback shows it */
 	size_t image_bytes;
 	bool any_name; /* not PTX text: any function may be asked for */
 	struct CUfunc_st *functions;
@@ -154,6 +156,7 @@ struct CUfunc_st {
 	enum sim_magic magic;
 	const char *name; /* lives for ever */
 	CUmodule module;
+	const struct sim_ptx_kernel *code; /* NULL: it computes nothing */
 	struct CUfunc_st *next;
 	uint64_t fixed_ns; /* from its name; 0: computed */
 	uint64_t base_ns;
@@ -193,6 +196,7 @@ struct sim_kernel {
 	struct sim_dim grid, block, cluster;
 	uint32_t shared_bytes;
 	unsigned int flags;
+	void *params; /* of one that computes; those of graph nodes live for ever */
 };
 
 struct sim_side { /* of a copy */
@@ -232,6 +236,7 @@ struct sim_work {
 /* When and as whose it ran. */
 struct sim_run {
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
+	uint64_t computed_ns; /* not before this has it ended */
 	uint64_t graph_node;
 	uint32_t graph;
 	uint32_t correlation;
@@ -334,10 +339,13 @@ CUresult sim_peer_disable(CUcontext peer);
 
 /* module.c */
 CUresult sim_module_load(CUmodule *ret, const void *image);
+CUresult sim_module_load_options(CUmodule *ret, const void *image, unsigned int count,
+	const CUjit_option *options, void *const *values);
 CUresult sim_module_load_file(CUmodule *ret, const char *path);
 CUresult sim_module_unload(CUmodule module);
 CUresult sim_module_function(CUfunction *ret, CUmodule module, const char *name);
-CUresult sim_library_load(CUlibrary *ret, const void *code);
+CUresult sim_library_load(CUlibrary *ret, const void *code, unsigned int count,
+	const CUjit_option *options, void *const *values);
 CUresult sim_library_unload(CUlibrary library);
 CUresult sim_library_kernel(CUkernel *ret, CUlibrary library, const char *name);
 CUresult sim_library_module(CUmodule *ret, CUlibrary library);
@@ -353,6 +361,9 @@ const char *sim_symbol(CUfunction f); /* NULL when f is no function */
 
 /* memory.c */
 bool sim_memory_find(uintptr_t at, struct sim_memory *ret);
+/* A variable of a module, which copies know from then on. False: memory is short. */
+bool sim_memory_add_variable(void *at, size_t bytes);
+void sim_memory_remove_variable(void *at);
 CUresult sim_memory_info(size_t *ret_free, size_t *ret_total);
 CUresult sim_memory_alloc(CUdeviceptr *ret, size_t bytes);
 CUresult sim_memory_alloc_pitch(CUdeviceptr *ret, size_t *ret_pitch, size_t width, size_t height);
@@ -385,12 +396,26 @@ void sim_work_move_bytes(const struct sim_work *work);
 
 /* launch.c */
 CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uint32_t shared_bytes,
-	CUstream stream, unsigned int flags);
-CUresult sim_launch_config(const CUlaunchConfig *config, CUfunction f, CUstream stream);
+	CUstream stream, unsigned int flags, void **params, void **extra);
+CUresult sim_launch_config(
+	const CUlaunchConfig *config, CUfunction f, CUstream stream, void **params, void **extra);
 CUresult sim_launch_host(CUstream stream, CUhostFn fn, void *data);
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret);
 /* position: in its stream */
 uint64_t sim_work_duration(const struct sim_work *work, uint64_t position);
+
+/* compute.c */
+struct sim_ptx;
+struct sim_ptx_kernel;
+/* *ret and *ret_text are NULL where the image has no PTX, or nothing is to be computed. */
+CUresult sim_compute_load(const void *image, char **ret_text, struct sim_ptx **ret);
+void sim_compute_unload(struct sim_ptx *code);
+/* The last error of loading, into the program's log. */
+void sim_compute_log(unsigned int count, const CUjit_option *options, void *const *values);
+/* A copy of a launch's parameters, for the heap; NULL where there is nothing to compute. */
+CUresult sim_compute_params(CUfunction f, void *const *params, void *const *extra, void **ret);
+CUresult sim_compute_run(const struct sim_work *work, struct sim_run *run);
+CUresult sim_module_global(CUdeviceptr *ret, size_t *ret_bytes, CUmodule module, const char *name);
 
 /* stream.c */
 CUstream sim_stream_of(CUstream handle, bool per_thread); /* NULL: no such stream, or no context */

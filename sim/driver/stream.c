@@ -203,7 +203,8 @@ void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run
 {
 	struct sim_tools *tools = &xpuprof_sim_tools;
 
-	run->end_ns = run->start_ns + sim_work_duration(work, s->submitted);
+	run->end_ns =
+		later(run->start_ns + sim_work_duration(work, s->submitted), run->computed_ns);
 	sim_board_note(s->context->device, work, run);
 	if (!atomic_load_explicit(&tools->records, memory_order_relaxed) &&
 		!atomic_load_explicit(&tools->sampled, memory_order_relaxed))
@@ -231,6 +232,7 @@ void sim_stream_end(CUstream s, uint64_t end_ns)
 CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync)
 {
 	struct sim_run run = {0};
+	CUresult result;
 
 	if (atomic_load_explicit(&s->capture, memory_order_relaxed))
 		return sync == SIM_SYNC ? sim_capture_forbid(s) : sim_capture_work(s, work);
@@ -238,11 +240,12 @@ CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync)
 		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	sim_work_move_bytes(work);
 	run.start_ns = sim_stream_begin(s);
+	result = sim_compute_run(work, &run);
 	sim_stream_run(s, work, &run);
 	sim_stream_end(s, run.end_ns);
 	if (sync == SIM_SYNC)
 		sim_wait_until(run.end_ns);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 static void report(enum sim_resource what, CUstream s)

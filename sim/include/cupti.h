@@ -154,6 +154,7 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_MARKER = 12,
 	CUPTI_ACTIVITY_KIND_MEMCPY2 = 22,
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51,
@@ -345,6 +346,43 @@ typedef struct CUPTI_RECORD {
 	uint32_t returnValue;
 } CUpti_ActivityAPI;
 
+typedef enum {
+	CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS = 1 << 0,
+	CUPTI_ACTIVITY_FLAG_MARKER_START = 1 << 1,
+	CUPTI_ACTIVITY_FLAG_MARKER_END = 1 << 2
+} CUpti_ActivityFlag;
+
+typedef enum { CUPTI_ACTIVITY_OBJECT_THREAD = 2 } CUpti_ActivityObjectKind;
+
+typedef union {
+	struct {
+		uint32_t processId;
+		uint32_t threadId;
+	} pt;
+	struct {
+		uint32_t deviceId;
+		uint32_t contextId;
+		uint32_t streamId;
+	} dcs;
+} CUpti_ActivityObjectKindId;
+
+typedef struct CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityFlag flags;
+	uint64_t timestamp;
+	uint32_t id;
+	CUpti_ActivityObjectKind objectKind;
+	CUpti_ActivityObjectKindId objectId;
+	uint32_t pad;
+	const char *name;
+	const char *domain;
+} CUpti_ActivityMarker2;
+
+typedef enum {
+	CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT = 0,
+	CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1
+} CUpti_ActivityThreadIdType;
+
 typedef struct {
 	CUpti_ActivityKind kind;
 	uint32_t correlationId;
@@ -389,6 +427,7 @@ CUptiResult cuptiFinalize(void);
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 	CUpti_BuffersCallbackCompleteFunc funcBufferCompleted);
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind);
 CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind);

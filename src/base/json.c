@@ -25,3 +25,21 @@ void json_lines(struct buf *b, const char *text, size_t size)
 	printable_quoted(b, text, size);
 	buf_putc(b, '"');
 }
+
+void json_document(struct buf *b, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	buf_putc(b, '"');
+	for (const char *at = text; at < end; at++) {
+		unsigned char c = (unsigned char)*at;
+
+		if (c == '"' || c == '\\')
+			buf_putc(b, '\\');
+		if (c < 0x20)
+			buf_printf(b, "\\u%04x", c);
+		else
+			buf_putc(b, *at);
+	}
+	buf_putc(b, '"');
+}

@@ -11,3 +11,5 @@
 void json_string(struct buf *b, const char *text, size_t size);
 /* The same of text that has several lines. */
 void json_lines(struct buf *b, const char *text, size_t size);
+/* The same of a whole document of ours, whose names are printable already: nothing is changed. */
+void json_document(struct buf *b, const char *text, size_t size);

@@ -162,3 +162,15 @@ static __always_inline bool arch_begin_called(struct walk *w, const struct pt_re
 	w->sp += 8;
 	return true;
 }
+
+/* A walk from the caller of a function that has just returned to it. */
+static __always_inline void arch_begin_returned(struct walk *w, const struct pt_regs *regs)
+{
+	w->pc = regs->rip;
+	w->sp = regs->rsp;
+	w->fp = regs->rbp;
+	w->lr = 0;
+	w->exact = 0;
+	w->outer = WALK_OUTER_OTHERS;
+	w->bx_slot = WALK_BX_LOST;
+}

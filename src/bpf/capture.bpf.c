@@ -31,25 +31,24 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
 #define HITS_PER_QUERY 16
 
-static __always_inline void send_launch(
-	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
+/* Walks the caller's stack, and sends the event with it. */
+static __always_inline void send_call(
+	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer, bool returned)
 {
 	struct bpf_launch_event *e = &b->record.launch;
 	struct python_buffer *p = NULL;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
 	uint64_t words;
 
-	e->time_ns = bpf_ktime_get_ns();
-	e->instance = PT_REGS_PARM1(ctx);
-	e->correlation = PT_REGS_PARM2(ctx);
-	e->call_kind = PT_REGS_PARM3(ctx);
 	walker_begin(&b->walker, b->pid);
-	if (arch_begin_called(&b->walker.walk, ctx))
+	if (returned)
+		arch_begin_returned(&b->walker.walk, ctx);
+	if (returned || arch_begin_called(&b->walker.walk, ctx))
 		p = walk_user_stack(b, buffer);
 	else
 		no_stack(b, WALK_FAULT);
 	if (b->part_lost) {
-		count(&lost.launches);
+		count(e->observed ? &lost.observed : &lost.launches);
 		return;
 	}
 	words = finish_stack(b, p, 0);
@@ -59,7 +58,21 @@ static __always_inline void send_launch(
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
 	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + words * sizeof(uint64_t), flags))
-		count(&lost.launches);
+		count(e->observed ? &lost.observed : &lost.launches);
+}
+
+static __always_inline void send_launch(
+	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
+{
+	struct bpf_launch_event *e = &b->record.launch;
+
+	e->time_ns = bpf_ktime_get_ns();
+	e->instance = PT_REGS_PARM1(ctx);
+	e->correlation = PT_REGS_PARM2(ctx);
+	e->call_kind = PT_REGS_PARM3(ctx);
+	e->observed = 0;
+	e->waited_ns = 0;
+	send_call(ctx, b, buffer, false);
 }
 
 static __always_inline void name_thread(
@@ -85,29 +98,36 @@ struct {
 
 const volatile bool calls_another; /* false */
 
+/* The thread's own buffer, with its name; NULL: it is not recorded, or there is no memory, which is
+ * counted. */
+static __always_inline struct stack_buffer *own_buffer(struct task_struct *task)
+{
+	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
+	uint32_t pid;
+
+	if (b)
+		return b;
+	pid = recorded_pid(task);
+	if (!pid)
+		return NULL;
+	b = bpf_task_storage_get(&thread_buffers, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (b)
+		name_thread(b, task, pid);
+	else
+		count(&lost.launches);
+	return b;
+}
+
 /* The launch marker is being called: kernels with task storage. */
 SEC("uprobe")
 int on_launch(struct pt_regs *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
-	uint32_t pid;
+	struct stack_buffer *b = own_buffer(bpf_get_current_task_btf());
 
 	if (calls_another)
 		bpf_tail_call(ctx, &no_programs, 0);
-	if (!b) {
-		pid = recorded_pid(task);
-		if (!pid)
-			return 0;
-		b = bpf_task_storage_get(
-			&thread_buffers, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!b) {
-			count(&lost.launches);
-			return 0;
-		}
-		name_thread(b, task, pid);
-	}
-	send_launch(ctx, b, CPU_BUFFERS);
+	if (b)
+		send_launch(ctx, b, CPU_BUFFERS);
 	return 0;
 }
 
@@ -123,6 +143,124 @@ int on_launch_without_storage(struct pt_regs *ctx)
 		return 0;
 	name_thread(b, task, pid);
 	send_launch(ctx, b, LAUNCH_BUFFER);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ observed calls */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, BPF_OBSERVED_MAX);
+	__type(key, uint32_t);
+	__type(value, struct bpf_observed);
+} observed SEC(".maps");
+
+/* A call that waits, between its begin and its return. */
+struct observed_wait {
+	uint64_t since_ns; /* 0: none */
+	uint64_t sp;
+	uint64_t cookie;
+	uint64_t window;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct observed_wait);
+} observed_waits SEC(".maps");
+
+static __always_inline struct bpf_observed *observed_by(uint64_t cookie)
+{
+	uint32_t index = cookie >> BPF_COOKIE_INDEX;
+
+	return bpf_map_lookup_elem(&observed, &index);
+}
+
+/* One inside of another is a part of that. One of an earlier window, or whose frame is gone, has
+ * returned unseen. */
+static __always_inline void begin_observed_wait(
+	struct pt_regs *ctx, struct bpf_observed *o, uint64_t cookie)
+{
+	struct observed_wait *w = bpf_task_storage_get(
+		&observed_waits, bpf_get_current_task_btf(), NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bool again = w && w->since_ns && w->window == o->window;
+
+	if (!w) {
+		count(&lost.observed);
+		return;
+	}
+	if (again && PT_REGS_SP(ctx) < w->sp)
+		return;
+	w->since_ns = bpf_ktime_get_ns();
+	w->sp = PT_REGS_SP(ctx);
+	w->cookie = cookie;
+	w->window = o->window;
+	if (!again)
+		count(&o->begun);
+}
+
+static __always_inline void send_observed(struct pt_regs *ctx, const struct bpf_observed *o,
+	uint64_t cookie, uint64_t since_ns, bool returned)
+{
+	struct stack_buffer *b = own_buffer(bpf_get_current_task_btf());
+	struct bpf_launch_event *e;
+
+	if (!b)
+		return;
+	e = &b->record.launch;
+	e->time_ns = bpf_ktime_get_ns();
+	e->instance = o->instance;
+	e->correlation = cookie & BPF_COOKIE_CALL_MASK;
+	e->call_kind = 0;
+	e->observed = 1;
+	e->waited_ns = returned ? e->time_ns - since_ns : 0;
+	send_call(ctx, b, CPU_BUFFERS, returned);
+}
+
+/* A call of the driver's library begins. */
+SEC("uprobe")
+int on_observed(struct pt_regs *ctx)
+{
+	uint64_t begin_ns = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	struct bpf_observed *o = observed_by(cookie);
+
+	if (calls_another)
+		bpf_tail_call(ctx, &no_programs, 0);
+	if (!o)
+		return 0;
+	count(&o->calls);
+	if (o->open && cookie & BPF_COOKIE_WAITS)
+		begin_observed_wait(ctx, o, cookie);
+	else if (o->open)
+		send_observed(ctx, o, cookie, 0, false);
+	__sync_fetch_and_add(&o->spent_ns, bpf_ktime_get_ns() - begin_ns);
+	return 0;
+}
+
+/* One that waits returns: also when it is not open any more, if it was when the call began. */
+SEC("uprobe")
+int on_observed_return(struct pt_regs *ctx)
+{
+	uint64_t begin_ns = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx), since_ns = 0;
+	struct observed_wait *w =
+		bpf_task_storage_get(&observed_waits, bpf_get_current_task_btf(), NULL, 0);
+	struct bpf_observed *o = observed_by(cookie);
+
+	if (calls_another)
+		bpf_tail_call(ctx, &no_programs, 0);
+	if (!o)
+		return 0;
+	count(&o->returns);
+	if (w && w->cookie == cookie && w->window == o->window)
+		since_ns = w->since_ns;
+	if (since_ns) {
+		w->since_ns = 0;
+		count(&o->ended);
+		send_observed(ctx, o, cookie, since_ns, true);
+	}
+	__sync_fetch_and_add(&o->spent_ns, bpf_ktime_get_ns() - begin_ns);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
  * and of the counters beside them. Included by both sides.
  *
  *	samples   struct bpf_sample_event, stack
- *	launches  struct bpf_launch_event, stack
+ *	launches  struct bpf_launch_event, stack: of the launch marker, and of observed calls
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
  *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event;
  *		  struct bpf_asleep_event
@@ -185,17 +185,40 @@ struct bpf_asleep_event {
 	uint64_t kernel[BPF_KERNEL_DEPTH_MAX]; /* no more are sent than there are */
 };
 
-/* The frames begin with the caller of the marker. */
+/* The frames begin with the caller of the marker, or of the observed call. */
 struct bpf_launch_event {
 	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t instance;
-	uint32_t correlation;
-	uint32_t call_kind;
-	uint32_t reserved;
+	uint32_t correlation; /* observed: which call */
+	uint32_t call_kind;   /* so too: 0 */
+	uint32_t observed;    /* the kernel saw the call (struct bpf_observed) */
+	uint64_t waited_ns;   /* so too: up to time_ns; 0: it is no call that waits */
 	struct bpf_stack stack;
 };
+
+/*
+ * A process whose calls of a driver's library have probes; an entry of `observed`, an array that is
+ * shared with the recorder, which writes the first three. A probe's cookie has its index, and which
+ * call it is. Calls are only sent while it is open; those that wait, when they return.
+ */
+struct bpf_observed {
+	uint32_t instance; /* for the events */
+	uint32_t open;
+	uint64_t window;   /* number of the latest that was opened; from 1 */
+	uint64_t calls;	   /* from here on sums: hits of the probes of calls, */
+	uint64_t returns;  /* and of those of returns */
+	uint64_t spent_ns; /* by the programs in these */
+	uint64_t begun;	   /* calls that wait, and that are to be sent; */
+	uint64_t ended;	   /* those of them that were */
+	uint64_t reserved;
+};
+
+#define BPF_OBSERVED_MAX     64
+#define BPF_COOKIE_INDEX     32 /* the bit that it begins at */
+#define BPF_COOKIE_WAITS     (1ull << 31)
+#define BPF_COOKIE_CALL_MASK 0xffffull
 
 /* Which mappings are a process's; value of `spaces`. */
 struct bpf_space {
@@ -263,4 +286,5 @@ struct bpf_losses {
 	uint64_t tasks;
 	uint64_t waits;
 	uint64_t accounts; /* threads whose CPU time is not reported */
+	uint64_t observed; /* calls */
 };

@@ -16,10 +16,29 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	unsigned long start_stack;
 	unsigned long arg_start;
 	unsigned long arg_end;
+	struct uprobes_state uprobes_state;
 };
 
 struct thread_struct {
@@ -67,6 +86,7 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	struct files_struct *files;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 	char comm[16];
 };

@@ -243,6 +243,8 @@ static __always_inline bool native_steps(struct stack_buffer *b)
 		if (lacks_entry(b))
 			return true;
 	}
+	if (observes && k->trampoline && k->walk.pc == k->trampoline && !k->walk.exact)
+		leave_trampoline(&k->walk);
 	on = walker_step(k, b->record.words, &frame);
 	if (frame & WALK_FRAME_PYTHON)
 		next_entry(b);

@@ -50,7 +50,8 @@ struct walker {
 	uint64_t window_base;
 	uint64_t window_room; /* where the last word in it is */
 	uint64_t window_wanted;
-	uint64_t unreadable;	    /* a page that could not be read */
+	uint64_t unreadable; /* a page that could not be read */
+	uint64_t trampoline; /* where calls with a probe on their return go; 0: there are none */
 	struct bpf_raw_stack start; /* what the walk began with; pc 0: none can begin there */
 };
 
@@ -319,6 +320,36 @@ static __always_inline bool walker_rule(struct walker *k, struct walk_rule *ret)
 	return true;
 }
 
+/* ------------------------------------------------------------------ probes on returns */
+
+const volatile bool observes; /* there may be some, of our own */
+
+#define RETURNS_MAX 4 /* that are looked through, one inside the other */
+
+/* As uprobe_get_trampoline_vaddr in the kernel's kernel/events/uprobes.c. */
+static __always_inline uint64_t find_trampoline(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+
+	return area ? BPF_CORE_READ(area, vaddr) : 0;
+}
+
+/* The return address on the stack is the trampoline's: the kernel keeps the real one. */
+static __always_inline void leave_trampoline(struct walk *w)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
+
+	for (int i = 0; i < RETURNS_MAX && r; i++) {
+		if (BPF_CORE_READ(r, stack) == w->sp - sizeof(uint64_t)) {
+			w->pc = BPF_CORE_READ(r, orig_ret_vaddr);
+			return;
+		}
+		r = BPF_CORE_READ(r, next);
+	}
+}
+
 /* ------------------------------------------------------------------ steps */
 
 /* The word at an address in the window; false: it is not there. */
@@ -417,6 +448,7 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->generation = space ? space->generation : 0;
 	k->outdated = space && is_outdated(space, pid);
 	k->depth = 0;
+	k->trampoline = observes ? find_trampoline() : 0;
 	close_window(k);
 }
 

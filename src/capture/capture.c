@@ -99,7 +99,7 @@ static int drain_rings(struct capture *c)
 
 static int count_losses(struct capture *c)
 {
-	struct bpf_losses now = programs_losses(c->programs), *before = &c->counted;
+	struct bpf_losses now = programs_losses(c->programs, c->stopped), *before = &c->counted;
 	int error = profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, now.samples - before->samples);
 
 	error = error
@@ -108,6 +108,9 @@ static int count_losses(struct capture *c)
 	error = error ?: capture_count_lost_changes(c, now.tasks - before->tasks);
 	error = error ?: profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
 	error = error ?: profile_count_loss(c->w, LOSS_ACCOUNTS, now.accounts - before->accounts);
+	error = error
+			?: profile_count_loss(
+				   c->w, LOSS_CALLS_OBSERVED, now.observed - before->observed);
 	*before = now;
 	return error;
 }
@@ -269,12 +272,24 @@ static int open_poll(struct capture *c)
 	return error;
 }
 
+static int refuse_to_observe(struct capture *c, const char *why)
+{
+	c->observe_refusal = strdup(why);
+	return c->observe_refusal ? 0 : error_memory("calls");
+}
+
 /* The kernel may be too old for some of it. */
 static int open_what_there_is(struct capture *c, const struct capture_options *options,
 	const struct marker_costs *markers)
 {
 	struct capture_options fewer = *options;
 	int error = options->waits ? programs_can_record_waits() : 0;
+
+	if (options->observes && !markers->multi) {
+		fewer.observes = false;
+		if (refuse_to_observe(c, "this takes Linux 6.6 or later"))
+			return -ENOMEM;
+	}
 
 	if (error) {
 		fewer.waits = false;
@@ -321,11 +336,27 @@ static int open_programs(struct capture *c, const struct capture_options *option
 	return error ? do_without_programs(c, options, error) : 0;
 }
 
+static int open_observing(struct capture *c, const struct capture_options *options)
+{
+	int error;
+
+	if (!options->observes || c->observe_refusal)
+		return 0;
+	if (!c->programs)
+		return refuse_to_observe(c, c->refusal);
+	error = capture_open_observing(c, options->overhead);
+	if (!error || error == -ENOMEM)
+		return error;
+	capture_close_observing(c);
+	return refuse_to_observe(c, error_text());
+}
+
 static int open_parts(struct capture *c, const struct capture_options *options)
 {
 	int error = files_new(&c->files, &options->files); /* processes begin meanwhile */
 
 	error = error ?: open_programs(c, options);
+	error = error ?: open_observing(c, options);
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, capture_is_reported(c));
@@ -443,6 +474,7 @@ void capture_close(struct capture *c)
 	perf_python_free(c->perf_python);
 	perf_times_release(&c->perf_times);
 	free(c->perf_stack);
+	capture_close_observing(c);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	vec_release(&c->seen);
@@ -450,6 +482,7 @@ void capture_close(struct capture *c)
 	free(c->refusal);
 	free(c->perf_refusal);
 	free(c->waits_refusal);
+	free(c->observe_refusal);
 	free(c);
 }
 
@@ -589,10 +622,12 @@ int capture_start(struct capture *c)
 
 int capture_stop(struct capture *c)
 {
+	int error = capture_stop_observing(c);
+
 	c->stopped = true;
 	if (c->perf)
-		return perf_samples_stop(c->perf);
-	return c->programs ? programs_stop(c->programs) : 0;
+		return error ?: perf_samples_stop(c->perf);
+	return error || !c->programs ? error : programs_stop(c->programs);
 }
 
 int capture_poll_fd(const struct capture *c)
@@ -653,7 +688,7 @@ void capture_each_followed(
 
 struct mapping_visit {
 	const struct capture *c;
-	void (*visit)(void *context, uint32_t pid, uint32_t process);
+	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable);
 	void *context;
 };
 
@@ -663,15 +698,15 @@ static void visit_gpu_process(void *context, struct process *process)
 	uint32_t id;
 
 	if (process->maps_gpu_driver && !tasks_process(v->c->tasks, process->pid, &id))
-		v->visit(v->context, process->pid, id);
+		v->visit(v->context, process->pid, id, process->maps_joinable);
 }
 
 void capture_each_gpu_process(const struct capture *c,
-	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context)
+	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable), void *context)
 {
 	struct mapping_visit v = {.c = c, .visit = visit, .context = context};
 
 	vec_foreach (ended, &c->ended)
-		visit(context, ended->pid, ended->process);
+		visit(context, ended->pid, ended->process, ended->joinable);
 	processes_each(c->processes, visit_gpu_process, &v);
 }

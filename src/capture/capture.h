@@ -31,6 +31,8 @@ struct capture_options {
 	bool launches;		/* put the probe on the launch marker */
 	bool waits;		/* and when threads do not run */
 	uint64_t wait_min_ns;	/* with stacks where they last at least so long */
+	bool observes;		/* calls of programs that cannot be joined (capture_observe) */
+	uint32_t overhead;	/* of that, in millionths of the time; 0: calls are all observed */
 	bool whole_system;	/* samples of every process, not of the tracked trees only */
 	/* go on where BPF programs cannot be had, for libraries that walk by themselves; nothing
 	 * else is recorded then */
@@ -121,14 +123,32 @@ enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KI
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
+/*
+ * Observes the calls of a GPU driver's library in a process: probes of the kernel see those that
+ * ask for work, with their stacks, and time those that wait for it (profile_call.observed). Which
+ * work that is, and how long it took, nobody knows then. Under a budget that happens in windows,
+ * which are reported as bursts of this instance (gpu_events.h).
+ */
+int capture_observe(struct capture *c, uint32_t pid, uint32_t process, uint32_t instance);
+/* Whether it can be done, */
+bool capture_observes(const struct capture *c);
+/* and if that was asked for, why not. */
+const char *capture_observe_refusal(const struct capture *c);
+/* Opens and closes windows: every round, and when one is due. */
+int capture_observe_round(struct capture *c);
+uint64_t capture_observe_due_ns(const struct capture *c);
+/* Why a process image (profile id) that was to be observed is not, or not to its end; NULL: it is.
+ * *ret_any: at least some of its calls may have been seen. */
+const char *capture_not_observed(const struct capture *c, uint32_t process, bool *ret_any);
+
 /* Calls visit for the processes that are followed and have not ended, as of the latest drain, until
  * one call returns false. None where there are no BPF programs. */
 void capture_each_followed(
 	const struct capture *c, bool (*visit)(void *context, uint32_t pid), void *context);
 
 /* Calls visit for every process that was seen mapping the library of a GPU driver
- * (vendor_is_driver_library) during its present or (it has ended) last image, not for forked
- * children of which only the parent did. It is for finding programs that use a GPU and never
- * connected. */
+ * (vendor_is_any_driver; joinable: vendor_is_driver_library) during its present or (it has
+ * ended) last image, not for forked children of which only the parent did. It is for finding
+ * programs that use a GPU and never connected. */
 void capture_each_gpu_process(const struct capture *c,
-	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context);
+	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable), void *context);

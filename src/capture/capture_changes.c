@@ -20,6 +20,7 @@ static int note_end(struct capture *c, uint32_t pid)
 
 	if (!process || !process->maps_gpu_driver)
 		return 0;
+	ended.joinable = process->maps_joinable;
 	error = tasks_process(c->tasks, pid, &ended.process);
 	/* One process may stand for many that come and go. */
 	if (!error && c->ended.count && c->ended.items[c->ended.count - 1].process == ended.process)
@@ -55,6 +56,18 @@ static int apply_image(struct capture *c, uint32_t pid)
 	return error ?: processes_image(c->processes, pid);
 }
 
+/* In a recording of the whole system a process is known from its first sample on, and many end
+ * without one. -ENOENT: none can be told. */
+static int account_thread(struct capture *c, const struct change *change, uint32_t *ret_thread)
+{
+	int error = tasks_thread_at(
+		c->tasks, change->pid, change->tid, change->time_ns, change->comm, ret_thread);
+
+	if (error != -ENOENT || !c->whole_system || tasks_is_present(c->tasks, change->pid))
+		return error;
+	return tasks_thread(c->tasks, change->pid, change->tid, change->comm, ret_thread);
+}
+
 /* How long a thread ran, up to now or in all. */
 static int add_account(struct capture *c, const struct change *change)
 {
@@ -69,8 +82,7 @@ static int add_account(struct capture *c, const struct change *change)
 	if (c->ignored && c->ignored == change->pid)
 		account.run_ns = 0;
 	if (account.run_ns)
-		error = tasks_thread_at(c->tasks, change->pid, change->tid, change->time_ns,
-			change->comm, &account.thread);
+		error = account_thread(c, change, &account.thread);
 	if (error == -ENOENT)
 		error = profile_count_loss(c->w, LOSS_ACCOUNTS, 1);
 	return error ?: cpu_accounts_add(&c->accounts, c->w, &account);

@@ -31,6 +31,7 @@
 struct ended_process {
 	uint32_t pid;
 	uint32_t process; /* profile id */
+	bool joinable;
 };
 
 /* How many locations the profile had at a time. */
@@ -67,6 +68,8 @@ struct capture {
 	char *refusal;			   /* why there are no programs */
 	char *perf_refusal;		   /* and why none of these samples */
 	char *waits_refusal;		   /* why they record no waits */
+	char *observe_refusal;		   /* and why they observe no calls */
+	struct observing *observing;	   /* NULL: nobody is to be observed */
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
 	struct files *files;
 	uint64_t files_unreadable; /* of files_unreadable, what is in the profile */
@@ -157,6 +160,15 @@ int capture_add_wait_stack(
 	struct capture *c, uint32_t pid, uint32_t tid, uint64_t ticket, struct raw_stack *raw);
 /* Writes the samples whose tables are ready, or that have waited too long. */
 int capture_walk_pending(struct capture *c);
+
+/* Prepares for observing; needs programs that can. */
+int capture_open_observing(struct capture *c, uint32_t overhead);
+/* The calls that are under way are left out, and counted. */
+int capture_stop_observing(struct capture *c);
+void capture_close_observing(struct capture *c);
+/* Writes an observed call. */
+int capture_add_observed(
+	struct capture *c, const struct bpf_launch_event *e, uint32_t thread, uint32_t stack);
 
 /* A stack_resolver's functions. */
 int capture_prepare(void *context, uint32_t pid, bool begins);

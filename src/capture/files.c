@@ -92,6 +92,7 @@ static void end_look(struct look *l)
 	if (l->answer.debug_fd >= 0)
 		close(l->answer.debug_fd);
 	free(l->answer.facts);
+	free(l->answer.offsets);
 	free(l->path);
 	free(l);
 }
@@ -215,6 +216,21 @@ static int make_facts(struct look *l)
 	return 0;
 }
 
+static int copy_offsets(struct look *l, const void *data, size_t size)
+{
+	struct files_answer *a = &l->answer;
+
+	if (size % sizeof(*a->offsets))
+		return -EPROTO;
+	a->offsets = malloc(size + 1);
+	if (!a->offsets)
+		return -ENOMEM;
+	if (size)
+		memcpy(a->offsets, data, size);
+	a->offset_count = size / sizeof(*a->offsets);
+	return 0;
+}
+
 static int receive_answer(struct look *l, const struct child_reply *reply)
 {
 	uint32_t start;
@@ -223,6 +239,8 @@ static int receive_answer(struct look *l, const struct child_reply *reply)
 	l->unanswered = reply->unanswered;
 	if (reply->error)
 		return reply->error;
+	if (l->question.purpose == FILES_FUNCTIONS)
+		return copy_offsets(l, reply->data, reply->size);
 	if (l->question.purpose == FILES_THREAD_START) {
 		if (reply->size != sizeof(start))
 			return -EPROTO;
@@ -322,21 +340,29 @@ static void on_read(void *context, uint64_t tag, struct child_reply *reply)
 
 static int ask_reader(struct look *l)
 {
-	bool start = l->question.purpose == FILES_THREAD_START;
+	const struct files_question *q = &l->question;
 	struct child_request r = {
-		.kind = start ? READER_THREAD_START : READER_INSPECT,
+		.kind = READER_INSPECT,
 		.limit_ns = INSPECT_LIMIT_NS,
-		.data = &l->question.thread_start,
-		.size = start ? sizeof(l->question.thread_start) : 0,
 		.fds = {l->answer.fd, -1},
 	};
 
+	if (q->purpose == FILES_THREAD_START) {
+		r.kind = READER_THREAD_START;
+		r.data = &q->thread_start;
+		r.size = sizeof(q->thread_start);
+	} else if (q->purpose == FILES_FUNCTIONS) {
+		r.kind = READER_FUNCTIONS;
+		r.data = q->names;
+		r.size = q->names_size;
+	}
 	return ask(l, l->files->reader, &r, on_read);
 }
 
 static bool wants_a_reader(const struct look *l)
 {
-	return l->question.purpose == FILES_FACTS || l->question.purpose == FILES_THREAD_START;
+	return l->question.purpose == FILES_FACTS || l->question.purpose == FILES_THREAD_START ||
+	       l->question.purpose == FILES_FUNCTIONS;
 }
 
 static void on_opened(void *context, uint64_t tag, struct child_reply *reply)
@@ -430,6 +456,16 @@ static void wait_for(struct files *f, struct look *l, struct progress *progress)
 	f->patience_ns = until > f->patient_ns ? until - f->patient_ns : 0;
 }
 
+static int read_functions_here(struct look *l)
+{
+	struct buf b = BUF_INIT;
+	int error = reader_functions(l->answer.fd, l->question.names, l->question.names_size, &b);
+
+	error = error ?: copy_offsets(l, b.data, b.size);
+	buf_release(&b);
+	return error;
+}
+
 static int read_here(struct look *l)
 {
 	const struct files_question *q = &l->question;
@@ -444,6 +480,8 @@ static int read_here(struct look *l)
 		a->is_thread_start = start;
 		return error;
 	}
+	if (q->purpose == FILES_FUNCTIONS)
+		return read_functions_here(l);
 	error = make_facts(l);
 	error = error ?: reader_inspect(a->fd, a->facts);
 	if (error)

@@ -26,6 +26,7 @@ enum files_purpose {
 	FILES_FACTS,	    /* and what it contains, and its debug file */
 	FILES_THREAD_START, /* and whether a thread begins at an offset */
 	FILES_PERF_MAP,	    /* the perf map of the process, no file of a mapping */
+	FILES_FUNCTIONS,    /* the file, and where some functions begin in it */
 };
 
 struct files_answer {
@@ -36,6 +37,9 @@ struct files_answer {
 	struct opened opened;
 	struct file_facts *facts; /* of FILES_FACTS, if there is no error */
 	bool is_thread_start;
+	/* of FILES_FUNCTIONS, if there is no error: of each name, as READER_FUNCTIONS has them */
+	uint64_t *offsets;
+	size_t offset_count;
 };
 
 struct files_question {
@@ -45,6 +49,9 @@ struct files_question {
 	const char *path; /* valid until it is answered */
 	const struct mapped_file *mapped;
 	struct thread_start_question thread_start;
+	/* of FILES_FUNCTIONS: each with a NUL behind it; valid until it is answered */
+	const char *names;
+	size_t names_size;
 	/* Called once, unless the files are freed before: 0, or an error that ends the
 	 * recording. */
 	int (*done)(void *context, uint64_t tag, struct files_answer *answer);

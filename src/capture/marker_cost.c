@@ -7,7 +7,6 @@
 #include "capture/marker_cost.h"
 
 #include <bpf/libbpf.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "bpf/empty.skel.h"
+#include "capture/own_code.h"
 #include "capture/uprobe.h"
 
 #define ROUNDS 8
@@ -27,31 +27,6 @@ static const marker_function functions[LAUNCH_MARKER_KINDS] = {
 	[LAUNCH_MARKER_NOP5] = xpuprof_launch_marker_nop5,
 	[LAUNCH_MARKER_NOP10] = xpuprof_launch_marker_nop10,
 };
-
-/* The file that an address of ours lies in, and its offset there. */
-struct location {
-	uintptr_t address;
-	const char *path;
-	uint64_t offset;
-};
-
-static int find_location(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct location *location = context;
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type != PT_LOAD || location->address < start ||
-			location->address - start >= segment->p_filesz)
-			continue;
-		location->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-		location->offset = location->address - start + segment->p_offset;
-		return 1;
-	}
-	return 0;
-}
 
 static uint32_t time_calls(marker_function marker)
 {
@@ -75,12 +50,11 @@ static bool measure(
 	struct marker_costs *costs, const struct empty_bpf *bpf, const int *kinds, size_t count)
 {
 	uint64_t offsets[LAUNCH_MARKER_KINDS];
-	struct location location = {0};
+	struct own_code location = {0};
 	struct uprobe probe;
 
 	for (size_t i = 0; i < count; i++) {
-		location.address = (uintptr_t)functions[kinds[i]];
-		if (!dl_iterate_phdr(find_location, &location))
+		if (!own_code_find(&location, (uintptr_t)functions[kinds[i]]))
 			return false;
 		offsets[i] = location.offset;
 	}

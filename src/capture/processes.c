@@ -190,6 +190,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->image_known = true;
 	process->exec_begun = true;
 	process->maps_gpu_driver = false;
+	process->maps_joinable = false;
 	process->replaced_sent = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
@@ -226,7 +227,8 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	if (error)
 		return error;
 	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
-	process->maps_gpu_driver |= vendor_is_driver_library(path);
+	process->maps_gpu_driver |= vendor_is_any_driver(path);
+	process->maps_joinable |= vendor_is_driver_library(path);
 	note_interpreter(p, process, &m);
 	processes_touch(p, process);
 	error = address_space_add(&process->space, &m);

@@ -20,8 +20,9 @@ struct process {
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
 	/* its image mapped the library of a GPU driver (not its parent before fork) */
 	bool maps_gpu_driver;
-	uint32_t threads; /* that live; only where their ends are reported */
-	bool touched;	  /* it is in the list of processes_each_touched */
+	bool maps_joinable; /* a driver by which it can be joined */
+	uint32_t threads;   /* that live; only where their ends are reported */
+	bool touched;	    /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
 	uint64_t replaced_sent; /* of space->replaced, what was sent to the walkers */

@@ -120,7 +120,7 @@ struct ring *programs_waits(struct programs *p)
 	return NULL;
 }
 
-struct bpf_losses programs_losses(const struct programs *p)
+struct bpf_losses programs_losses(struct programs *p, bool last)
 {
 	return (struct bpf_losses){0};
 }

@@ -38,11 +38,15 @@
 /* Of wait_programs.h, but for each_thread, which is run and not attached. */
 #define WAIT_PROGRAMS 4
 
+#define PASSED_OVER_NS                                                                             \
+	(NS_PER_SECOND / 2) /* to ask the kernel costs more than all else of a quiet round */
+
 struct programs {
 	struct capture_bpf *bpf;
 	unsigned int sample_hz;
 	bool launches;
 	bool waits;
+	bool observes;
 	bool pid_namespace; /* we are in one, and count pids as it does */
 	bool sees_maps;	    /* the programs see when code is mapped */
 	char *library;
@@ -52,11 +56,14 @@ struct programs {
 	struct ring tasks;
 	struct ring wait_ring;
 	struct walk_mapping *mappings;
-	pthread_mutex_t writing; /* guards `staged` */
+	struct bpf_observed *observed; /* NULL: no calls are observed */
+	pthread_mutex_t writing;       /* guards `staged` */
 	void *staged;
 	struct uprobe launch_probe;
 	struct vec(struct bpf_link *) sample_links;
 	struct bpf_link *wait_links[WAIT_PROGRAMS];
+	uint64_t passed_over;	 /* as of when it was last looked at, */
+	uint64_t passed_over_ns; /* which is then */
 };
 
 /* What a thread waits for that sleeps in a system call. */
@@ -218,12 +225,28 @@ static void configure_accounts(struct programs *p, bool wanted)
 	bpf_map__set_max_entries(p->bpf->maps.accounts, BPF_ACCOUNTS_MAX);
 }
 
+/* Where calls are to be observed, there are multi links and task storage. */
+static void configure_observing(struct programs *p, bool wanted)
+{
+	struct capture_bpf *bpf = p->bpf;
+
+	bpf_program__set_autoload(bpf->progs.on_observed, wanted);
+	bpf_program__set_autoload(bpf->progs.on_observed_return, wanted);
+	bpf_map__set_autocreate(bpf->maps.observed, wanted);
+	bpf_map__set_autocreate(bpf->maps.observed_waits, wanted);
+	if (!wanted)
+		return;
+	uprobe_prepare_multi(bpf->progs.on_observed);
+	uprobe_prepare_multi(bpf->progs.on_observed_return);
+}
+
 static void configure(struct programs *p, const struct capture_options *options, bool multi)
 {
 	struct capture_bpf *bpf = p->bpf;
 	bool storage = options->launches && has_task_storage();
 
 	bpf->rodata->whole_system = options->whole_system;
+	bpf->rodata->observes = options->observes;
 	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
 	bpf_program__set_autoload(bpf->progs.find_pid_ns_level, p->pid_namespace);
 	bpf_program__set_autoload(bpf->progs.track_wanted, p->pid_namespace);
@@ -238,6 +261,7 @@ static void configure(struct programs *p, const struct capture_options *options,
 		uprobe_prepare_multi(bpf->progs.on_launch);
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
 	}
+	configure_observing(p, options->observes);
 	configure_waits(p, options->waits);
 	configure_accounts(p, options->sample_hz > 0);
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
@@ -330,6 +354,7 @@ static int open_rings(struct programs *p)
 
 #define LINE_BYTES     (WALK_TABLE_ALIGN * sizeof(uint32_t))
 #define MAPPINGS_BYTES (BPF_MAPPINGS_MAX * sizeof(struct walk_mapping))
+#define OBSERVED_BYTES (BPF_OBSERVED_MAX * sizeof(struct bpf_observed))
 #define STAGED_BYTES   (BPF_STAGED_LINES * LINE_BYTES)
 
 /* NULL with error_text. */
@@ -348,7 +373,9 @@ static int map_arrays(struct programs *p)
 	p->mappings = map_array(p->bpf->maps.mappings, MAPPINGS_BYTES);
 	if (p->mappings)
 		p->staged = map_array(p->bpf->maps.staged_lines, STAGED_BYTES);
-	return p->staged ? 0 : -ENOMEM;
+	if (p->staged && p->observes)
+		p->observed = map_array(p->bpf->maps.observed, OBSERVED_BYTES);
+	return p->staged && (p->observed || !p->observes) ? 0 : -ENOMEM;
 }
 
 /* Where the marker is in the library's file. */
@@ -402,6 +429,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	p->sample_hz = options->sample_hz;
 	p->launches = options->launches;
 	p->waits = options->waits;
+	p->observes = options->observes;
 	p->pid_namespace = in_pid_namespace();
 	error = check_kernel();
 	error = error ?: load(p, options, markers->multi);
@@ -658,10 +686,26 @@ void programs_close(struct programs *p)
 		munmap(p->mappings, MAPPINGS_BYTES);
 	if (p->staged)
 		munmap(p->staged, STAGED_BYTES);
+	if (p->observed)
+		munmap(p->observed, OBSERVED_BYTES);
 	pthread_mutex_destroy(&p->writing);
 	capture_bpf__destroy(p->bpf);
 	free(p->library);
 	free(p);
+}
+
+/* ------------------------------------------------------------------ observed calls */
+
+struct bpf_observed *programs_observed(struct programs *p)
+{
+	return p->observed;
+}
+
+int programs_observe(struct programs *p, const struct uprobe_places *places)
+{
+	return uprobe_attach_within(
+		places->at_return ? p->bpf->progs.on_observed_return : p->bpf->progs.on_observed,
+		places);
 }
 
 /* ------------------------------------------------------------------ data for walks */
@@ -806,16 +850,22 @@ static uint64_t count_passed_over(const struct programs *p)
 	return count;
 }
 
-struct bpf_losses programs_losses(const struct programs *p)
+struct bpf_losses programs_losses(struct programs *p, bool last)
 {
 	const struct bpf_losses *lost = &p->bpf->bss->lost;
+	uint64_t now_ns = clock_now_ns();
 
+	if (last || now_ns - p->passed_over_ns >= PASSED_OVER_NS) {
+		p->passed_over = count_passed_over(p);
+		p->passed_over_ns = now_ns;
+	}
 	return (struct bpf_losses){
 		.samples = __atomic_load_n(&lost->samples, __ATOMIC_RELAXED),
 		.launches = __atomic_load_n(&lost->launches, __ATOMIC_RELAXED),
-		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED) + count_passed_over(p),
+		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED) + p->passed_over,
 		.waits = __atomic_load_n(&lost->waits, __ATOMIC_RELAXED),
 		.accounts = __atomic_load_n(&lost->accounts, __ATOMIC_RELAXED),
+		.observed = __atomic_load_n(&lost->observed, __ATOMIC_RELAXED),
 	};
 }
 

@@ -35,6 +35,14 @@ void programs_note_clock(struct programs *p);
 int programs_stop(struct programs *p);
 void programs_close(struct programs *p);
 
+struct uprobe_places;
+
+/* The processes whose calls are observed, BPF_OBSERVED_MAX; NULL: none are to be. */
+struct bpf_observed *programs_observed(struct programs *p);
+/* Puts probes on calls of one of them, or on their returns; cookies are as bpf/events.h has them. A
+ * descriptor, which removes them when it is closed, or -errno. */
+int programs_observe(struct programs *p, const struct uprobe_places *places);
+
 /*
  * The data that walks need (bpf/events.h); only with samples or launches.
  *
@@ -62,7 +70,7 @@ struct ring *programs_samples(struct programs *p);
 struct ring *programs_launches(struct programs *p);
 struct ring *programs_tasks(struct programs *p);
 struct ring *programs_waits(struct programs *p);
-/* Totals since programs_open. */
-struct bpf_losses programs_losses(const struct programs *p);
+/* Totals since programs_open: those of tasks of a moment ago, unless it is the last time. */
+struct bpf_losses programs_losses(struct programs *p, bool last);
 /* Calls add for every file descriptor to wait on. */
 int programs_each_fd(const struct programs *p, int (*add)(void *context, int fd), void *context);

@@ -112,7 +112,7 @@ int records_handle_sample(struct capture *c, const void *record, size_t size)
 /* The arguments of the marker come from the profiled program, which may call it with anything. */
 static bool is_plausible(const struct bpf_launch_event *e)
 {
-	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
+	return e->instance && (e->observed || (e->call_kind && e->call_kind < CALL_KINDS));
 }
 
 int records_handle_launch(struct capture *c, const void *record, size_t size)
@@ -140,6 +140,9 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
 	c->launch_stacks++;
+	if (!error && e->observed)
+		return profile_count_incomplete(c->w, launch.incomplete)
+			       ?: capture_add_observed(c, e, launch.thread, launch.stack);
 	return error ?: c->launches.launch(c->launches.context, &launch);
 }
 

@@ -10,6 +10,8 @@
 /* enum bpf_attach_type and union bpf_attr as of Linux 6.6; the headers of libbpf 1.1 are older. */
 #define ATTACH_UPROBE_MULTI ((enum bpf_attach_type)48)
 
+#define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
+
 struct link_create_uprobe_multi {
 	uint32_t program_fd;
 	uint32_t target_fd;
@@ -35,19 +37,29 @@ static bool is_multi(const struct bpf_program *program)
 	return bpf_program__expected_attach_type(program) == ATTACH_UPROBE_MULTI;
 }
 
-static int create_multi(
-	const struct bpf_program *program, const char *path, const uint64_t *offsets, size_t count)
+int uprobe_attach_within(const struct bpf_program *program, const struct uprobe_places *places)
 {
 	struct link_create_uprobe_multi attr = {
 		.program_fd = (uint32_t)bpf_program__fd(program),
 		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)offsets,
-		.count = (uint32_t)count,
+		.path = (uintptr_t)places->path,
+		.offsets = (uintptr_t)places->offsets,
+		.cookies = (uintptr_t)places->cookies,
+		.count = (uint32_t)places->count,
+		.multi_flags = places->at_return ? UPROBE_MULTI_RETURN : 0,
+		.pid = places->pid,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int create_multi(
+	const struct bpf_program *program, const char *path, const uint64_t *offsets, size_t count)
+{
+	const struct uprobe_places everywhere = {.path = path, .offsets = offsets, .count = count};
+
+	return uprobe_attach_within(program, &everywhere);
 }
 
 /* A kernel that knows such links gets as far as finding that a directory is no file to probe. */

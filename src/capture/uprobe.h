@@ -33,5 +33,16 @@ bool uprobe_has_multi(const struct bpf_program *program);
  * -errno without error text. */
 int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const char *path,
 	const uint64_t *offsets, size_t count);
+/* Places in the code of one process. */
+struct uprobe_places {
+	const char *path; /* of the file that they are in */
+	const uint64_t *offsets, *cookies;
+	size_t count;
+	uint32_t pid;
+	bool at_return; /* of the functions that begin there */
+};
+
+/* A multi link on all of them, as a descriptor, which detaches when it is closed; or -errno. */
+int uprobe_attach_within(const struct bpf_program *program, const struct uprobe_places *places);
 /* 0 or -errno; does nothing where none is attached. */
 int uprobe_detach(struct uprobe *u);

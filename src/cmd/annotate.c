@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/kernel_match.h"
 #include "cmd/options.h"
+#include "cmd/view_args.h"
 #include "report/stall_text.h"
 #include "base/text.h"
 #include "export/annotate_html.h"
@@ -21,7 +22,6 @@
 #define DEFAULT_FILE "profile.xpu"
 #define OTHERS_TOLD  4
 #define NAME_COLUMNS 100 /* of names in messages */
-#define REMARKS_MAX  8
 #define PIPE_COLUMNS 160 /* of lines where there is no terminal */
 
 static const struct option_usage usage = {
@@ -39,12 +39,14 @@ struct wanted {
 	bool source, instructions, all, wide;
 	unsigned long image;
 	struct source_map map;
+	struct range_wanted range;
 };
 
 struct annotating {
 	const struct wanted *wanted;
 	const struct user *user; /* who we are */
 	struct profile_reader *reader;
+	struct range *range; /* NULL: the whole recording is shown */
 	struct kernel_stalls stalls;
 	struct annotation annotation;
 	struct source_text *sources; /* by file of the annotation */
@@ -77,6 +79,9 @@ static int no_samples(struct annotating *t)
 {
 	const char *refused = profile_meta(t->reader, META_STALLS_REFUSED);
 
+	if (t->range && profile_meta(t->reader, META_STALLS))
+		return error_set(-ENOENT, "no samples of instructions in this part of '%s': %s",
+			t->wanted->path, t->range->text);
 	if (refused && *refused)
 		return error_set(-ENOENT,
 			"no samples of instructions in '%s': they were refused: %s",
@@ -162,26 +167,6 @@ static int find_kernel(struct annotating *t, size_t *ret)
 	return count ? 0 : not_found(t);
 }
 
-static int find_sources(struct annotating *t)
-{
-	const struct annotation *a = &t->annotation;
-
-	t->sources = calloc(a->files.count + 1, sizeof(*t->sources));
-	if (!t->sources)
-		return error_errno(-ENOMEM, "cannot read sources");
-	for (size_t i = 0; i < a->files.count; i++) {
-		int error =
-			a->files.items[i].file
-				? source_text_find(&t->sources[i], &t->wanted->map,
-					  profile_string(t->reader, a->files.items[i].file, NULL))
-				: 0;
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 /* A mistyped folder would have no effect, like one without the sources. */
 static void check_folders(const struct source_map *m)
 {
@@ -209,6 +194,7 @@ static int print(struct annotating *t)
 	const struct wanted *w = t->wanted;
 	struct annotate page = {
 		.path = w->path,
+		.range = t->range ? t->range->text : NULL,
 		.annotation = &t->annotation,
 		.sources = t->sources,
 		.source = w->source || !w->instructions,
@@ -226,22 +212,9 @@ static int print(struct annotating *t)
 	return error ? error_errno(error, "cannot print the kernel") : 0;
 }
 
-struct remarks {
-	char *items[REMARKS_MAX + 1];
-	size_t count;
-};
-
-static void keep_remark(void *to, const char *sentence)
-{
-	struct remarks *r = to;
-
-	if (r->count < REMARKS_MAX && (r->items[r->count] = strdup(sentence)))
-		r->count++;
-}
-
 static int write_page(struct annotating *t)
 {
-	struct remarks remarks = {0};
+	struct stall_remarks remarks;
 	const struct annotate_page page = {
 		.annotation = &t->annotation,
 		.sources = t->sources,
@@ -254,14 +227,13 @@ static int write_page(struct annotating *t)
 	error = error ?: output_open(&o, t->user, t->wanted->output);
 	if (error)
 		return error;
-	stall_text_remarks(&t->stalls, keep_remark, &remarks);
+	stall_remarks_keep(&remarks, &t->stalls, t->range ? t->range->text : NULL);
 	error = annotate_html(&page, o);
 	if (error)
 		output_abort(o);
 	else
 		error = output_commit(o);
-	for (size_t i = 0; i < remarks.count; i++)
-		free(remarks.items[i]);
+	stall_remarks_release(&remarks);
 	return error;
 }
 
@@ -283,7 +255,7 @@ static int annotate(struct annotating *t)
 	error = error
 			?: annotation_make(&t->annotation, &t->stalls, kernel,
 				   t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
-	error = error ?: find_sources(t);
+	error = error ?: source_texts_find(&t->sources, &t->annotation, t->reader, &t->wanted->map);
 	error = error ?: t->wanted->output ? write_page(t) : print(t);
 	return error;
 }
@@ -291,17 +263,16 @@ static int annotate(struct annotating *t)
 static int read_and_show(const struct wanted *w, const struct user *user)
 {
 	struct annotating t = {.wanted = w, .user = user};
-	int error = profile_reader_open(&t.reader, w->path);
+	int error = range_open(&t.range, &t.reader, w->path, &w->range);
 
 	if (error)
 		return error;
 	error = annotate(&t);
-	for (size_t i = 0; t.sources && i < t.annotation.files.count; i++)
-		source_text_release(&t.sources[i]);
-	free(t.sources);
+	source_texts_release(t.sources, &t.annotation);
 	annotation_release(&t.annotation);
 	kernel_stalls_release(&t.stalls);
 	profile_reader_close(t.reader);
+	range_free(t.range);
 	return error;
 }
 
@@ -362,6 +333,8 @@ int cmd_annotate(int argc, char **argv)
 			"source files that were below OLD are below NEW"),
 		OPTION_NUMBER(0, "image", "N", &w.image, 1, 1000000000,
 			"the N-th image with a kernel of this name (1: the hottest)"),
+		RANGE_ARGS(&w.range),
+		RANGE_ARG_TO(&w.range),
 		OPTION_FLAG('w', "wide", &w.wide, "print lines whole, however long"),
 		OPTION_END,
 	};

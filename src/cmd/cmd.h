@@ -15,6 +15,7 @@ enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* it was tried and did not work */
 	EXIT_USAGE = 2,	 /* the command line is wrong */
+	EXIT_GREW = 3,	 /* report --diff: something grew beyond its threshold */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 };
@@ -22,10 +23,13 @@ enum {
 /* argv[0] is the command's name. Each returns the exit status. */
 int cmd_record(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
+int cmd_view(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 /* Not for people: processes of a recording's, which executes this program for them. */

@@ -4,6 +4,11 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/view_args.h"
+#include "page/file.h"
+
+/* The rows of the table of exporters. */
+#define FORMATS	     "folded, extended-folded, chrome, pprof, speedscope, perfetto, perf-script, html"
+#define FORMAT_WORDS "folded extended-folded chrome pprof speedscope perfetto perf-script html svg"
 
 static const struct option_usage usage = {
 	.command = "export",
@@ -11,17 +16,42 @@ static const struct option_usage usage = {
 	.synopsis = "[--to FORMAT] [options] [FILE]",
 	.summary = "Writes a recording in another format. FILE is profile.xpu unless given.\n"
 		   "Without --to the suffix of the output decides: .folded, .events\n"
-		   "(extended-folded), .json (chrome), .svg.",
+		   "(extended-folded), .json (chrome), .pb.gz (pprof),\n"
+		   ".speedscope.json, .perfetto-trace, .linux-perf.txt (perf-script), .html,\n"
+		   ".svg.",
 };
 
-static int parse_format(void *target, const char *value)
-{
-	const struct exporter **format = target;
+struct target {
+	const struct exporter *format;
+	struct range_wanted *range;
+};
 
-	*format = exporter_by_name(value);
-	if (*format)
+/* The page is not among the exporters, which know no pages. */
+static const struct exporter *format_by_name(const char *name)
+{
+	return strcmp(name, page_file_exporter.name) ? exporter_by_name(name) : &page_file_exporter;
+}
+
+static const struct exporter *format_by_suffix(const char *path)
+{
+	const char *suffix = page_file_exporter.suffix;
+	size_t length = strlen(path), end = strlen(suffix);
+
+	return length > end && !strcmp(path + length - end, suffix) ? &page_file_exporter
+								    : exporter_by_suffix(path);
+}
+
+/* A format, or where the range ends: no format has a name that begins as a time does. */
+static int parse_to(void *target, const char *value)
+{
+	struct target *to = target;
+
+	if (*value == '+' || (*value >= '0' && *value <= '9'))
+		return view_arg_to(to->range, value);
+	to->format = format_by_name(value);
+	if (to->format)
 		return 0;
-	return error_set(-1, "takes folded, extended-folded, chrome or svg, not '%s'", value);
+	return error_set(-1, "takes " FORMATS " or svg, or a time, not '%s'", value);
 }
 
 static int parse_unit(void *target, const char *value)
@@ -50,6 +80,11 @@ static int check_options(const struct exporter *e, const struct export_options *
 			"--by, --graph-stack, --cuda-frames, --native-python and --lines mean "
 			"nothing to %s",
 			e->name);
+	if (e == &page_file_exporter && (range_is_wanted(&v->range) || v->by || v->view))
+		return options_wrong(&usage, "--view, --by and ranges mean nothing to html: they "
+					     "are chosen in the page");
+	if (e != &page_file_exporter && o->limit_bytes)
+		return options_wrong(&usage, "--limit means nothing to %s", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_UNIT) && o->exact_ns)
 		return options_wrong(&usage, "--unit means nothing to %s", e->name);
 	return EXIT_OK;
@@ -58,17 +93,21 @@ static int check_options(const struct exporter *e, const struct export_options *
 int cmd_export(int argc, char **argv)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
-	const struct exporter *format = NULL;
+	struct target to = {.range = &options.view.range};
+	const struct exporter *format;
 	const char *output = NULL, *path;
 	struct export_result result;
+	unsigned long limit_mb = 0;
 	const struct option_spec specs[] = {
-		OPTION_WORD(0, "to", "FORMAT", "folded extended-folded chrome svg", parse_format,
-			&format, "folded, extended-folded, chrome or svg"),
+		OPTION_WORD(0, "to", "FORMAT", FORMAT_WORDS, parse_to, &to,
+			FORMATS " or svg; or a time (see --from): the end of what is written"),
 		OPTION_STRING('o', "output", "FILE", &output,
 			"write to FILE (default, and '-': standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_WORD(0, "unit", "UNIT", "us ns", parse_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
+		OPTION_NUMBER(0, "limit", "MB", &limit_mb, 1, 2000,
+			"html: how large the file may be (50); what does not fit gets coarser"),
 		OPTION_END,
 	};
 	int first = options_parse(&usage, specs, argc, argv);
@@ -78,14 +117,15 @@ int cmd_export(int argc, char **argv)
 	path = view_arg_file(&usage, argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
+	options.limit_bytes = limit_mb * 1000000;
+	format = to.format;
 	if (!format && output)
-		format = exporter_by_suffix(output);
+		format = format_by_suffix(output);
 	if (output && (!format || !strcmp(format->name, "svg")) &&
 		view_check_picture(&usage, output))
 		return EXIT_USAGE;
 	if (!format)
-		return options_wrong(
-			&usage, "say which format with --to: folded, extended-folded, chrome, svg");
+		return options_wrong(&usage, "say which format with --to: " FORMATS ", svg");
 	if (check_options(format, &options) || view_args_check(&usage, &options.view))
 		return EXIT_USAGE;
 	if (view_export(format, path, output ? output : "-", &options, &result))

@@ -10,7 +10,7 @@
 static const struct option_usage usage = {
 	.command = "flame",
 	.operands = "FILE",
-	.synopsis = "[options] [FILE]",
+	.synopsis = "[options] [FILE]\n       xpuprof flame --diff [options] FIRST SECOND",
 	.summary = "Draws a recording, or folded stacks, as an interactive flame graph. FILE is\n"
 		   "profile.xpu unless given; '-' reads folded stacks from standard input.",
 };
@@ -86,10 +86,17 @@ int cmd_flame(int argc, char **argv)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	const char *output = NULL, *path;
+	bool diff = false;
 	const struct option_spec specs[] = {
 		OPTION_STRING('o', "output", "FILE", &output,
 			"write to FILE ('-': standard output; default: FILE's name with .svg)"),
 		VIEW_ARGS(&options),
+		RANGE_ARG_TO(&options.view.range),
+		OPTION_FLAG(
+			0, "diff", &diff, "compare two recordings: what has more and less time"),
+		OPTION_WORD(0, "scale", "BY", "elapsed samples none", view_arg_scale,
+			&options.diff_scale,
+			"compare shares of the elapsed time, of all samples, or none"),
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,
 			"leave out the smallest frames beyond N (4 million)"),
@@ -103,6 +110,7 @@ int cmd_flame(int argc, char **argv)
 		return options_status(first);
 	if (view_args_check(&usage, &options.view) || (output && check_output(output)))
 		return EXIT_USAGE;
-	path = view_arg_file(&usage, argc, argv, first);
+	path = diff ? view_arg_files(&usage, argc, argv, first, &options.against)
+		    : view_arg_file(&usage, argc, argv, first);
 	return path ? draw(path, output, &options) : EXIT_USAGE;
 }

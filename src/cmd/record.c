@@ -57,7 +57,9 @@ struct record {
 	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
 	bool off_cpu;
-	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet, wants_status;
+	bool whole_system, observes, cpu_only, gpu_only, as_root, queue_times, markers, finalize,
+		inlines, quiet, wants_status;
+	const char *metrics;
 	struct status status;
 };
 
@@ -70,10 +72,10 @@ static const struct option_usage usage = {
 		"how long that took. Other commands show it: 'xpuprof flame', 'report', "
 		"'export'.\n\n"
 		"The suffix of an output says its form: .svg (flame graph), .folded, .events\n"
-		"(extended-folded) or .json (chrome); any other, as .xpu, is the recording "
-		"itself.\n"
-		"A FORM before it says it instead: svg, folded, extended-folded or chrome, as in\n"
-		"-o chrome:gpu.txt.",
+		"(extended-folded), .json (chrome), and those of 'xpuprof export'; any other, as "
+		".xpu,\n"
+		"is the recording itself. A FORM before it says it instead: one of those of\n"
+		"'export --to', as in -o chrome:gpu.txt.",
 	.examples =
 		"  xpuprof record -- python3 train.py   then 'xpuprof report', 'xpuprof flame'\n"
 		"  xpuprof record --off-cpu -o run.xpu -o run.svg -- ./app --size 8\n"
@@ -255,6 +257,16 @@ static int parse_overhead(void *target, const char *value)
 	return 0;
 }
 
+static int parse_gpu(void *target, const char *value)
+{
+	struct record *r = target;
+
+	if (strcmp(value, "observe"))
+		return error_set(-1, "takes observe, not '%s'", value);
+	r->observes = true;
+	return 0;
+}
+
 static int parse_drivers(void *target, const char *value)
 {
 	struct record *r = target;
@@ -318,6 +330,11 @@ static int parse(struct record *r, int argc, char **argv)
 			"record the whole system; GPU work with '--overhead 1'"),
 		OPTION_CALL(0, "overhead", "PERCENT", parse_overhead, r,
 			"record GPU work now and then only, so that it costs PERCENT at most"),
+		OPTION_FLAG(0, "finalize", &r->finalize,
+			"take the vendor's tracer out of programs that go on, where it is safe"),
+		OPTION_WORD(0, "gpu", "observe", "observe", parse_gpu, r,
+			"of running programs that the library cannot be put into, see at least "
+			"the calls"),
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
@@ -337,6 +354,11 @@ static int parse(struct record *r, int argc, char **argv)
 			"MIN"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
+		OPTION_FLAG(0, "nvtx", &r->markers,
+			"also record the ranges that COMMAND names with NVTX, as markers"),
+		OPTION_STRING(0, "metrics", "FILE", &r->metrics,
+			"also take in numbers that FILE has at the end: lines 'SECONDS NAME "
+			"VALUE'"),
 		OPTION_FLAG(0, "inline", &r->inlines,
 			"also find source lines and inlined functions (takes longer at the end)"),
 		OPTION_FLAG(0, "as-root", &r->as_root,
@@ -375,13 +397,29 @@ static int check(const struct record *r, char **command)
 	if (r->stalls && r->cpu_only)
 		return options_wrong(
 			&usage, "--stalls samples GPU work, and --cpu-only wants none");
+	if (r->observes && (*command || r->cpu_only || r->stacks == SESSION_STACKS_NONE))
+		return options_wrong(
+			&usage, *command      ? "--gpu=observe needs -p or -a"
+				: r->cpu_only ? "--gpu=observe and --cpu-only exclude each other"
+					      : "--gpu=observe needs stacks");
 	if (r->overhead > 0 && r->cpu_only)
 		return options_wrong(
 			&usage, "--overhead is that of GPU work, and --cpu-only wants none");
+	if (r->finalize && r->cpu_only)
+		return options_wrong(
+			&usage, "--finalize is about GPU work, and --cpu-only wants none");
+	if (r->finalize && r->stalls)
+		return options_wrong(&usage,
+			"--finalize is not known to be safe after --stalls: give one of them");
 	if (r->overhead > 0 && r->stalls)
 		return options_wrong(&usage,
 			"--stalls samples instructions all the time, --overhead only lets it "
 			"record now and then: give one of them");
+	if (r->markers && (r->cpu_only || !*command))
+		return options_wrong(&usage,
+			r->cpu_only ? "--nvtx and --cpu-only exclude each other: a GPU's tracer "
+				      "reports markers"
+				    : "--nvtx needs a command to start");
 	if (r->counter_interval_ns && r->cpu_only)
 		return options_wrong(&usage, "--counters samples GPUs, and --cpu-only wants none");
 	if (r->counter_interval_ns && !*command)
@@ -684,6 +722,7 @@ static struct outcome open_and_record(
 		.cpu = !r->gpu_only,
 		.gpu = !r->cpu_only,
 		.overhead = overhead(r),
+		.observes = r->observes,
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,
@@ -691,7 +730,10 @@ static struct outcome open_and_record(
 		.counter_interval_ns = r->counter_interval_ns,
 		.waits = r->off_cpu,
 		.wait_min_ns = r->wait_min_ns,
+		.finalize = r->finalize,
 		.queue_times = r->queue_times,
+		.markers = r->markers,
+		.metrics = r->metrics,
 		.inlines = r->inlines,
 		.sample_hz = (unsigned int)r->hz,
 		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */

@@ -143,7 +143,7 @@ static void show_totals(struct status *s, const struct session_progress *p)
 		count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  %s %s",
+	buf_printf(&line, "xpuprof %s  %s CPU samples  %s API calls  %s %s",
 		text_duration(elapsed, p->elapsed_ns), text_count(samples, t->samples),
 		text_count(calls, t->calls), gpu_name(t), text_duration(gpu, t->gpu_ns));
 	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
@@ -343,7 +343,7 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	else
 		buf_puts(&b, "CPU time not sampled, ");
 	if (t->works || t->calls) {
-		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
+		buf_printf(&b, "%s time %s (%s piece%s of work, %s API call%s", gpu_name(t),
 			text_duration(gpu, t->gpu_ns), text_count(works, t->works),
 			plural(t->works), text_count(calls, t->calls), plural(t->calls));
 		if (t->window_samples)
@@ -358,7 +358,7 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 			plural(t->drivers));
 	buf_putc(&b, '\n');
 	add_completeness(&b, t);
-	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason, 1,
+	add_reasons(&b, "API calls without GPU work of their own:", t->pending_by_reason, 1,
 		PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);

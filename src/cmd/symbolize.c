@@ -138,6 +138,8 @@ static uint64_t time_of(const struct profile_event *e)
 		return e->life.start_ns + e->life.duration_ns;
 	case EVENT_SYNC:
 		return e->sync.start_ns + e->sync.duration_ns;
+	case EVENT_MARKER:
+		return e->marker.start_ns + e->marker.duration_ns;
 	}
 	return 0;
 }

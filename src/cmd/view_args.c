@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "view/range/time.h"
 #include "view/view.h"
 
 int view_arg_view(void *target, const char *value)
@@ -13,7 +14,8 @@ int view_arg_view(void *target, const char *value)
 
 	o->view = view_by_name(value);
 	return o->view ? 0
-		       : error_set(-1, "takes merge, gpu, cpu, stall, off-cpu or wall, not '%s'",
+		       : error_set(-1,
+				 "takes merge, gpu, cpu, stall, off-cpu, calls or wall, not '%s'",
 				 value);
 }
 
@@ -41,8 +43,47 @@ int view_arg_weight(void *target, const char *value)
 	return 0;
 }
 
+int view_arg_from(void *target, const char *value)
+{
+	struct range_wanted *w = target;
+	struct range_time time;
+
+	if (range_time_parse(value, &time))
+		return -1;
+	if (time.kind == RANGE_FROM_BEGIN)
+		return error_set(-1,
+			"takes a time from the start of the recording, not '%s': "
+			"leave out the '+'",
+			value);
+	w->from = value;
+	return 0;
+}
+
+int view_arg_to(void *target, const char *value)
+{
+	struct range_wanted *w = target;
+	struct range_time time;
+
+	if (range_time_parse(value, &time))
+		return -1;
+	w->to = value;
+	return 0;
+}
+
+int view_check_range(const struct option_usage *usage, const struct view_options *o)
+{
+	unsigned int shows = view_of(o)->shows;
+
+	if (!o->range.device || (shows & VIEW_SHOWS_GPU && !(shows & VIEW_SHOWS_WAITS)))
+		return EXIT_OK;
+	return options_wrong(
+		usage, "--device is about GPU work: the view '%s' is of threads", view_of(o)->name);
+}
+
 int view_args_check(const struct option_usage *usage, const struct view_options *o)
 {
+	if (view_check_range(usage, o))
+		return EXIT_USAGE;
 	if (view_of(o)->shows & VIEW_SHOWS_STALLS)
 		return EXIT_OK;
 	if (o->weight != VIEW_WEIGHT_TIME)
@@ -61,6 +102,23 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 		return NULL;
 	}
 	return first < argc ? argv[first] : "profile.xpu";
+}
+
+const char *view_arg_files(
+	const struct option_usage *usage, int argc, char **argv, int first, const char **ret_second)
+{
+	if (argc - first != 2) {
+		options_wrong(usage, "--diff compares two recordings, and %d %s given",
+			argc - first, argc - first == 1 ? "is" : "are");
+		return NULL;
+	}
+	*ret_second = argv[first + 1];
+	return argv[first];
+}
+
+int view_arg_scale(void *target, const char *value)
+{
+	return diff_parse_scale(value, target) ? -1 : 0;
 }
 
 int view_check_picture(const struct option_usage *usage, const char *path)
@@ -97,6 +155,8 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 	else if (r->empty)
 		cmd_error(
 			"warning: the %s output is empty: nothing it shows was recorded", e->name);
+	else if (*r->range)
+		cmd_error("the %s output has %s", e->name, r->range);
 	if (r->lacking)
 		cmd_error("warning: no %s in '%s': %s", r->lacking, path, r->help);
 	if (*r->incomplete)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * A timeline in the Trace Event Format: complete events ("ph": "X") for API calls on the threads
- * that made them and for GPU work on rows of its own, then the names of the rows, then facts about
- * the recording. Events are written as they are read and not kept; what is kept is one text for
- * each distinct operation and one entry for each row.
+ * that made them and for GPU work on rows of its own, in the order in which
+ * they began (view/events/order.h), then the names of the rows, the stacks, and facts about the
+ * recording. What is kept is one text for each distinct operation, one entry for each row, and the
+ * distinct stacks.
  *
  * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a
  * thread to nest, but work on one stream may overlap (branches of a graph), so a stream gets
@@ -13,8 +14,11 @@
  * queue, jobs that run, waits, whatever else has a duration (in lanes as well), and moments as
  * instants ("ph": "i").
  *
- * Arrows lead from calls to their work (chrome_flows.h). The times in which threads did not run are
- * in rows beside their calls (chrome_waits.h).
+ * Arrows lead from calls to their work (chrome_flows.h). The times in which threads did not run and
+ * samples of where they were when they did are in rows beside their calls (chrome_threads.h).
+ *
+ * A call, work and a sample have the number of their stack ("sf"), which is a node of a tree of
+ * frames ("stackFrames").
  *
  * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with
  * the unit in its name. Such a value holds until the next, so a value equal to the last one is not
@@ -32,9 +36,13 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "export/chrome_flows.h"
-#include "export/chrome_waits.h"
+#include "export/chrome_lanes.h"
+#include "export/chrome_stacks.h"
+#include "export/chrome_threads.h"
 #include "export/exporter.h"
 #include "vendor/vendor.h"
+#include "view/events/order.h"
+#include "view/events/places.h"
 #include "view/names/device.h"
 
 #define SUBJECT "the timeline"
@@ -43,18 +51,7 @@
 #define DEVICE_PID_BASE 1000000000u
 #define DRIVERS_PID	(DEVICE_PID_BASE - 1)
 #define LANE_TID_BASE	1000000000u
-#define LANES_MAX	64
 #define RINGS_MAX	4096 /* more have the last one's rows; no machine has as many */
-
-struct lane {
-	uint64_t end_ns;
-	uint32_t tid;
-};
-
-struct lanes {
-	struct lane lane[LANES_MAX];
-	unsigned int count;
-};
 
 struct row {
 	uint32_t process, device, context, stream;
@@ -82,20 +79,22 @@ struct track {
 
 struct chrome {
 	struct output *output;
-	struct profile_reader *reader;
+	struct profile_reader *reader; /* that has read everything */
+	struct event_places places;
+	struct chrome_threads *beside;
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
 	struct interner *row_ids; /* process, device, context, stream: index of `rows`, plus 1 */
 	struct vec(struct ring_row *) rings;
-	struct interner *ring_ids;   /* source, ring, kind: index of `rings`, plus 1 */
-	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
-	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
+	struct interner *ring_ids;	 /* source, ring, kind: index of `rings`, plus 1 */
+	struct vec(char *) calls;	 /* by string id of the API: as its events begin, or NULL */
+	struct vec(struct lane) threads; /* by thread id; ends at 0: it has no events */
 	struct vec(struct track) tracks;
 	struct map track_of; /* device << 32 | counter: index of `tracks` */
 	struct map counted;  /* devices (ids) with tracks */
 	struct flows flows;
-	uint32_t lane_count; /* of all */
+	uint32_t lane_tid; /* the last that was given */
 	bool any;
 	struct buf text;
 };
@@ -144,23 +143,6 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	row->context = op->context;
 	row->stream = op->stream;
 	return 0;
-}
-
-static uint32_t assign_lane(
-	struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
-{
-	unsigned int i = 0;
-
-	while (i < lanes->count && lanes->lane[i].end_ns > start_ns)
-		i++;
-	if (i == LANES_MAX)
-		i = LANES_MAX - 1;
-	if (i == lanes->count) {
-		lanes->lane[i].tid = LANE_TID_BASE + ++c->lane_count;
-		lanes->count++;
-	}
-	lanes->lane[i].end_ns = end_ns;
-	return lanes->lane[i].tid;
 }
 
 static const char *kernel_name(const struct chrome *c, const struct profile_op *op)
@@ -251,14 +233,6 @@ static void put_member(struct output *o, const char *name, uint64_t value)
 	output_u64(o, value);
 }
 
-static void put_times(struct output *o, uint64_t start_ns, uint64_t duration_ns)
-{
-	output_puts(o, ",\"ts\":");
-	output_us(o, start_ns);
-	output_puts(o, ",\"dur\":");
-	output_us(o, duration_ns);
-}
-
 /* A moment on the scale of "ts", if the recording has it. */
 static void put_moment(struct output *o, const char *name, uint64_t time_ns)
 {
@@ -288,7 +262,7 @@ static void put_weight(struct output *o, double weight)
 		output_printf(o, ",\"weight\":%.6g", weight);
 }
 
-static int write_work(struct chrome *c, const struct profile_work *w)
+static int write_work(struct chrome *c, const struct profile_work *w, uint32_t stack)
 {
 	const struct profile_op *op = profile_op(c->reader, w->op);
 	struct flow_end end = {
@@ -299,16 +273,18 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 	};
 	struct output *o = c->output;
 	struct op_text *t = NULL;
+	struct lane *lane;
 	int error = text_of_op(c, w->op, &t);
 
 	if (error)
 		return error;
 	separate(c);
 	output_puts(o, t->head);
-	end.tid = assign_lane(
-		c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
+	lane = lanes_find(&c->rows.items[t->row]->lanes, w->start_ns, &c->lane_tid);
+	end.tid = lane->tid;
 	output_u64(o, end.tid);
-	put_times(o, w->start_ns, w->duration_ns);
+	lane_put_times(lane, o, w->start_ns, w->duration_ns);
+	put_member(o, "sf", stack);
 	output_puts(o, ",\"args\":{");
 	output_puts(o, t->args);
 	put_member(o, "correlationId", w->correlation);
@@ -325,12 +301,12 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 
 /* Calls. */
 
-static int mark_thread(struct chrome *c, uint32_t id)
+static int find_thread(struct chrome *c, uint32_t id, struct lane **ret)
 {
 	while (c->threads.count <= id)
-		if (vec_push(&c->threads, 0))
+		if (vec_push(&c->threads, (struct lane){0}))
 			return error_memory(SUBJECT);
-	c->threads.items[id] = 1;
+	*ret = &c->threads.items[id];
 	return 0;
 }
 
@@ -366,7 +342,7 @@ static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 	return *ret ? 0 : error_memory(SUBJECT);
 }
 
-static int write_call(struct chrome *c, const struct profile_call *call)
+static int write_call(struct chrome *c, const struct profile_call *call, uint32_t stack)
 {
 	const struct profile_thread *t = profile_thread(c->reader, call->thread);
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
@@ -374,10 +350,10 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 		.time_ns = call->start_ns, .pid = p ? p->pid : 0, .tid = t ? t->tid : 0};
 	struct output *o = c->output;
 	const char *head = NULL;
+	struct lane *lane = NULL;
 	int error = text_of_call(c, call->api, &head);
 
-	if (!error && t)
-		error = mark_thread(c, call->thread);
+	error = error ?: find_thread(c, t ? call->thread : 0, &lane);
 	if (error)
 		return error;
 	separate(c);
@@ -385,15 +361,20 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 	output_u64(o, p ? p->pid : 0);
 	output_puts(o, ",\"tid\":");
 	output_u64(o, t ? t->tid : 0);
-	put_times(o, call->start_ns, call->duration_ns);
+	lane_put_times(lane, o, call->start_ns, call->duration_ns);
+	if (call->stack)
+		put_member(o, "sf", stack);
 	output_puts(o, ",\"args\":{\"correlationId\":");
 	output_u64(o, call->correlation);
 	output_puts(o, ",\"kind\":\"");
 	output_puts(o, profile_call_kind_name(call->kind));
-	output_printf(o, "\",\"result\":%d", call->result);
+	if (call->observed)
+		output_puts(o, "\",\"observed\":true");
+	else
+		output_printf(o, "\",\"result\":%d", call->result);
 	put_weight(o, call->weight);
 	output_puts(o, "}}");
-	if (call->kind == CALL_SYNC || call->kind == CALL_NODE)
+	if (call->kind == CALL_SYNC || call->kind == CALL_NODE || call->observed)
 		return 0;
 	return add_flow(c, launch_key(call->instance, call->correlation), &end);
 }
@@ -526,28 +507,28 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 	const char *name = profile_string(c->reader, e->name, NULL);
 	bool moment = e->kind == DRIVER_MOMENT;
 	struct ring_row *row = NULL;
-	uint32_t tid;
+	struct lane *lane;
 	int error = find_ring_row(c, e, &row);
 
 	if (error)
 		return error;
-	tid = assign_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns,
-		moment ? 0 : e->start_ns + e->duration_ns);
+	lane = lanes_find(&row->lanes, moment ? UINT64_MAX : e->start_ns, &c->lane_tid);
 	buf_reset(&c->text);
 	buf_puts(&c->text,
 		moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
 	json_string(&c->text, name, strlen(name));
-	buf_printf(&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, tid);
+	buf_printf(
+		&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, lane->tid);
 	put_driver_args(c, e, &c->text);
 	if (c->text.failed)
 		return error_memory(SUBJECT);
 	separate(c);
 	output_write(c->output, c->text.data, c->text.size);
-	output_puts(c->output, ",\"ts\":");
-	output_us(c->output, e->start_ns);
-	if (!moment) {
-		output_puts(c->output, ",\"dur\":");
-		output_us(c->output, e->duration_ns);
+	if (moment) {
+		output_puts(c->output, ",\"ts\":");
+		output_us(c->output, e->start_ns);
+	} else {
+		lane_put_times(lane, c->output, e->start_ns, e->duration_ns);
 	}
 	output_puts(c->output, "}");
 	return 0;
@@ -577,7 +558,7 @@ static int name_threads(struct chrome *c)
 		const struct profile_thread *t = profile_thread(c->reader, i);
 		const struct profile_process *p = t ? profile_process(c->reader, t->process) : NULL;
 
-		if (!c->threads.items[i] || !p)
+		if (!c->threads.items[i].end_ns || !p)
 			continue;
 		error = write_name(c, "process_name", p->pid, t->tid,
 			profile_string(c->reader, p->comm, NULL));
@@ -679,7 +660,7 @@ static int write_other(struct chrome *c)
 	const char *key, *value;
 
 	buf_reset(b);
-	buf_puts(b, "\n],\n\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\"");
+	buf_puts(b, ",\n\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\"");
 	if (view_is_simulated(c->reader))
 		buf_puts(b, ",\"gpu\":\"simulated GPU\"");
 	for (size_t i = 0; profile_meta_at(c->reader, i, &key, &value); i++) {
@@ -699,36 +680,55 @@ static int write_other(struct chrome *c)
 	return 0;
 }
 
-static int write_event(struct chrome *c, const struct profile_event *e)
+/* Those with a stack. */
+static int write_stacked(
+	struct chrome *c, const struct profile_event *e, const struct event_span *span)
 {
-	if (e->kind == EVENT_WORK && c->shows & VIEW_SHOWS_GPU)
-		return write_work(c, &e->work);
-	if (e->kind == EVENT_CALL && c->shows & VIEW_SHOWS_CPU)
-		return write_call(c, &e->call);
+	const struct tree_frame *leaf;
+	uint32_t stack = 0;
+	int error = event_places_find(&c->places, e, &stack);
+
+	if (error)
+		return error;
+	if (e->kind == EVENT_WORK)
+		return write_work(c, &e->work, stack);
+	if (e->kind == EVENT_CALL)
+		return write_call(c, &e->call, stack);
+	leaf = &tree_frames(c->places.tree)[tree_nodes(c->places.tree)[stack].frame];
+	return chrome_threads_sample(c->beside, e->sample.thread, span, stack, leaf);
+}
+
+static int write_event(void *arg, const struct profile_event *e, const struct event_span *span)
+{
+	struct chrome *c = arg;
+	int error;
+
 	if (e->kind == EVENT_PENDING)
 		flows_forget(&c->flows, launch_key(e->pending.instance, e->pending.correlation));
-	if (e->kind == EVENT_COUNT && c->shows & VIEW_SHOWS_GPU)
-		return write_count(c, &e->count);
-	if (e->kind == EVENT_DRIVER && c->shows & VIEW_SHOWS_GPU)
-		return write_driver(c, &e->driver);
-	return 0;
+	if (!event_is_shown(e, c->shows))
+		return 0;
+	if (e->kind == EVENT_COUNT)
+		error = write_count(c, &e->count);
+	else if (e->kind == EVENT_DRIVER)
+		error = write_driver(c, &e->driver);
+	else if (e->kind == EVENT_WAIT || e->kind == EVENT_SYNC)
+		error = chrome_threads_wait(c->beside, e);
+	else
+		error = write_stacked(c, e, span);
+	return error ?: output_error(c->output);
 }
 
 static int write_all(struct chrome *c)
 {
-	struct profile_event event;
-	int more, error = 0;
+	int error;
 
 	output_puts(c->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-	while (!error && (more = profile_reader_next(c->reader, &event))) {
-		error = more < 0 ? more : write_event(c, &event);
-		error = error ?: output_error(c->output);
-	}
+	error = events_in_order(c->reader, write_event, c);
 	error = error ?: name_threads(c);
 	error = error ?: name_rows(c);
 	error = error ?: name_rings(c);
-	if (!error && c->shows & (VIEW_SHOWS_CPU | VIEW_SHOWS_WAITS))
-		error = chrome_waits(c->reader, c->output, &c->any);
+	error = error ?: chrome_threads_name(c->beside);
+	error = error ?: chrome_stacks(c->places.tree, c->output);
 	return error ?: write_other(c);
 }
 
@@ -755,22 +755,36 @@ static void release(struct chrome *c)
 	map_release(&c->track_of);
 	map_release(&c->counted);
 	flows_release(&c->flows);
+	chrome_threads_free(c->beside);
+	event_places_release(&c->places);
 	buf_release(&c->text);
+}
+
+static int begin(struct chrome *c, const struct export_options *options)
+{
+	int error = event_places_init(&c->places, c->reader, &options->view);
+
+	if (!error && (interner_new(&c->row_ids) || interner_new(&c->ring_ids)))
+		error = error_memory(SUBJECT);
+	return error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
 }
 
 int export_chrome(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret)
 {
-	struct chrome c = {.output = o, .shows = view_of(&options->view)->shows};
-	int error = profile_reader_open(&c.reader, path);
+	struct chrome c = {
+		.output = o, .shows = view_of(&options->view)->shows, .lane_tid = LANE_TID_BASE};
+	struct export_input input;
+	int error = export_open(&input, path, options);
 
 	if (error)
 		return error;
-	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? error_memory(SUBJECT)
-								      : write_all(&c);
-	export_note_profile(ret, c.reader);
+	c.reader = input.reader;
+	error = export_read_all(&input, ret);
+	error = error ?: begin(&c, options);
+	error = error ?: write_all(&c);
 	ret->empty = !c.any;
-	profile_reader_close(c.reader);
 	release(&c);
+	export_close(&input);
 	return error;
 }

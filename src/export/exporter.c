@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "view/range/range.h"
 
 const struct exporter exporters[] = {
 	{"svg", ".svg", "an interactive flame graph",
@@ -17,6 +18,14 @@ const struct exporter exporters[] = {
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
 		EXPORT_HEEDS_FRAMES, export_extended_folded},
 	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", 0, export_chrome},
+	{"pprof", ".pb.gz", "sums by stack and label for pprof", EXPORT_HEEDS_FRAMES, export_pprof},
+	{"speedscope", ".speedscope.json", "threads and streams for speedscope",
+		EXPORT_HEEDS_FRAMES, export_speedscope},
+	{"perfetto", ".perfetto-trace", "a timeline with stacks for Perfetto", EXPORT_HEEDS_FRAMES,
+		export_perfetto},
+	{"perf-script", ".linux-perf.txt",
+		"text as perf script prints it, for tools that read that", EXPORT_HEEDS_FRAMES,
+		export_perf_script},
 	{NULL},
 };
 
@@ -28,17 +37,20 @@ const struct exporter *exporter_by_name(const char *name)
 	return NULL;
 }
 
+/* The longest that fits: "x.speedscope.json" ends in ".json" as well. */
 const struct exporter *exporter_by_suffix(const char *path)
 {
+	const struct exporter *found = NULL;
 	size_t length = strlen(path);
 
 	for (const struct exporter *e = exporters; e->name; e++) {
 		size_t suffix = strlen(e->suffix);
 
-		if (length > suffix && !strcmp(path + length - suffix, e->suffix))
-			return e;
+		if (length > suffix && !strcmp(path + length - suffix, e->suffix) &&
+			(!found || suffix > strlen(found->suffix)))
+			found = e;
 	}
-	return NULL;
+	return found;
 }
 
 static bool ends_with(const char *path, const char *suffix)
@@ -71,13 +83,37 @@ void export_note_view(struct export_result *r, const struct view_result *v)
 	r->lines_left_out = v->folded.left_out;
 	r->first_left_out = v->folded.first_left_out;
 	r->reason = v->folded.reason;
+	snprintf(r->range, sizeof(r->range), "%s", v->range ? v->range : "");
 }
 
-void export_note_profile(struct export_result *ret, const struct profile_reader *r)
+int export_open(struct export_input *ret, const char *path, const struct export_options *options)
 {
-	const char *incomplete = profile_reader_incomplete(r);
+	return range_open(&ret->range, &ret->reader, path, &options->view.range);
+}
+
+void export_note_input(struct export_result *ret, const struct export_input *i)
+{
+	const char *incomplete = profile_reader_incomplete(i->reader);
 
 	snprintf(ret->incomplete, sizeof(ret->incomplete), "%s", incomplete ? incomplete : "");
+	snprintf(ret->range, sizeof(ret->range), "%s", i->range ? i->range->text : "");
+}
+
+int export_read_all(struct export_input *i, struct export_result *ret)
+{
+	struct profile_event event;
+	int more;
+
+	while ((more = profile_reader_next(i->reader, &event)) > 0)
+		continue;
+	export_note_input(ret, i);
+	return more;
+}
+
+void export_close(struct export_input *i)
+{
+	profile_reader_close(i->reader);
+	range_free(i->range);
 }
 
 int export_file(const struct exporter *e, const char *path, const char *out_path,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "export/output.h"
+#include "view/diff/diff.h"
 #include "view/view.h"
 
 struct export_options {
@@ -15,6 +16,10 @@ struct export_options {
 	const char *title;	    /* of pictures; NULL: the recorded command */
 	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
 	bool inverted;		    /* pictures: the root on top */
+	bool scripted; /* pictures: for a page, without what only readers without scripts need */
+	const char *against;	    /* pictures: the recording that this one is compared with */
+	enum diff_scale diff_scale; /* then: how */
+	size_t limit_bytes;	    /* of a page; 0: its own */
 	const struct user *user;    /* whose rights the file is written with; NULL: ours */
 };
 
@@ -26,6 +31,7 @@ struct export_result {
 	bool not_written;	    /* and it is a picture: there is no file */
 	const char *lacking, *help; /* as in view_result */
 	char incomplete[256];	    /* why the profile is not whole; "" when it is */
+	char range[256];	    /* which part of the recording it has; "": all */
 	uint64_t lines_left_out;    /* of a folded text */
 	uint64_t first_left_out;    /* line number */
 	const char *reason;	    /* of the first */
@@ -73,9 +79,30 @@ int export_extended_folded(const char *path, const struct export_options *option
 	struct export_result *ret);
 int export_chrome(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
+int export_pprof(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_speedscope(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_perfetto(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_perf_script(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
 int export_svg(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 
-/* For exporters: what a view, or the reader, found out on the way. */
+/* For exporters that show a view: what it found out on the way. */
 void export_note_view(struct export_result *r, const struct view_result *v);
-void export_note_profile(struct export_result *ret, const struct profile_reader *r);
+
+/* For those that write events: the part of a recording that is wanted. */
+struct export_input {
+	struct profile_reader *reader;
+	struct range *range; /* NULL: all of it */
+};
+
+/* 0, or -errno with error_text and nothing to close. */
+int export_open(struct export_input *ret, const char *path, const struct export_options *options);
+/* Reads to the end, where names are final, and notes what the reader found out: 0 or -errno. */
+int export_read_all(struct export_input *i, struct export_result *ret);
+/* The latter half alone, of a reader that is at its end. */
+void export_note_input(struct export_result *ret, const struct export_input *i);
+void export_close(struct export_input *i);

@@ -9,32 +9,21 @@
  * grows with the distinct paths, not with the events.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/vec.h"
 #include "export/exporter.h"
 #include "export/folded_frame.h"
 #include "export/text.h"
-#include "view/fold/event_nodes.h"
+#include "view/events/places.h"
 
 #define SUBJECT "extended folded stacks"
-
-/* The nodes of the latest events, by key; node 0: free. The same few come again and again. */
-#define CACHED_NODES 4096
-
-struct cached_node {
-	struct gather_key key;
-	uint32_t node;
-};
 
 struct extended {
 	struct output *output;
 	const struct profile_reader *tables;
 	const struct export_options *options;
-	struct tree *tree;
-	struct event_nodes nodes;
-	struct cached_node *cache;
+	struct event_places places;
 	bool simulated;
 	bool any; /* lines were written */
 	struct buf line;
@@ -57,7 +46,7 @@ static void put_task(struct extended *x, uint32_t thread_id)
 
 static int put_path(struct extended *x, uint32_t node, struct buf *b)
 {
-	const struct tree_node *nodes = tree_nodes(x->tree);
+	const struct tree_node *nodes = tree_nodes(x->places.tree);
 	uint32_t device = FOLDED_NO_DEVICE;
 
 	x->path.count = 0;
@@ -68,7 +57,7 @@ static int put_path(struct extended *x, uint32_t node, struct buf *b)
 		buf_puts(b, FOLDED_SIMULATED);
 	while (x->path.count) {
 		const struct tree_frame *f =
-			&tree_frames(x->tree)[nodes[x->path.items[--x->path.count]].frame];
+			&tree_frames(x->places.tree)[nodes[x->path.items[--x->path.count]].frame];
 
 		if (f->kind == TREE_DEVICE) {
 			device = f->number;
@@ -102,26 +91,12 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 	return 0;
 }
 
-static int find_node(struct extended *x, const struct profile_event *e, uint32_t *ret_node)
-{
-	struct gather_key key = event_key(e, &x->options->view);
-	struct cached_node *cached = &x->cache[gather_hash(&key) % CACHED_NODES];
-	int error = 0;
-
-	if (!cached->node || memcmp(&cached->key, &key, sizeof(key))) {
-		cached->key = key;
-		error = event_nodes_add(&x->nodes, &key, &cached->node);
-	}
-	*ret_node = cached->node;
-	return error;
-}
-
 static int write_line(struct extended *x, const struct profile_event *e, uint64_t time_ns,
 	uint32_t thread, int64_t cpu)
 {
 	const char *path = NULL;
 	uint32_t node = 0;
-	int error = find_node(x, e, &node);
+	int error = event_places_find(&x->places, e, &node);
 
 	error = error ?: path_text(x, node, &path);
 	if (error)
@@ -150,7 +125,7 @@ static int write_event(struct extended *x, const struct profile_event *e)
 					 x, e, e->sample.time_ns, e->sample.thread, e->sample.cpu)
 			       : 0;
 	case EVENT_CALL:
-		return shows & VIEW_SHOWS_CPU && e->call.stack
+		return shows & (VIEW_SHOWS_CPU | VIEW_SHOWS_CALLS) && e->call.stack
 			       ? write_line(x, e, e->call.start_ns, e->call.thread, -1)
 			       : 0;
 	case EVENT_WORK:
@@ -180,19 +155,10 @@ static int write_events(struct extended *x)
 
 static int write_all(struct extended *x)
 {
-	int error;
+	int error = event_places_init(&x->places, x->tables, &x->options->view);
 
-	x->cache = calloc(CACHED_NODES, sizeof(*x->cache));
-	error = x->cache ? tree_new(&x->tree) : error_memory(SUBJECT);
-	if (error) {
-		free(x->cache);
-		return error;
-	}
-	error = event_nodes_init(&x->nodes, x->tables, &x->options->view, x->tree);
 	error = error ?: write_events(x);
-	event_nodes_release(&x->nodes);
-	tree_free(x->tree);
-	free(x->cache);
+	event_places_release(&x->places);
 	vec_foreach (text, &x->texts)
 		free(*text);
 	vec_release(&x->texts);
@@ -205,19 +171,16 @@ int export_extended_folded(const char *path, const struct export_options *option
 	struct export_result *ret)
 {
 	struct extended x = {.output = o, .options = options};
-	struct profile_reader *r;
-	struct profile_event event;
-	int more, error = profile_reader_open(&r, path);
+	struct export_input input;
+	int error = export_open(&input, path, options);
 
 	if (error)
 		return error;
-	while ((more = profile_reader_next(r, &event)) > 0)
-		continue;
-	x.tables = r;
-	x.simulated = view_is_simulated(r);
-	export_note_profile(ret, r);
-	error = more < 0 ? more : write_all(&x);
+	x.tables = input.reader;
+	error = export_read_all(&input, ret);
+	x.simulated = view_is_simulated(x.tables);
+	error = error ?: write_all(&x);
 	ret->empty = !x.any;
-	profile_reader_close(r);
+	export_close(&input);
 	return error;
 }

@@ -27,7 +27,7 @@ static const struct {
 	[TREE_CXX] = {"cxx", "C++, Rust"},
 	[TREE_C] = {"c", "native"},
 	[TREE_KERNEL] = {"kernel", "OS kernel"},
-	[TREE_API] = {"api", "CUDA call"},
+	[TREE_API] = {"api", "API call"},
 	[TREE_DEVICE] = {"group", "process, thread, device, stream"},
 	[TREE_STREAM] = {"group", "process, thread, device, stream"},
 	[TREE_GPU_KERNEL] = {"gpu", "GPU kernel"},
@@ -38,6 +38,15 @@ static const struct {
 	[TREE_GPU_CODE] = {"code", "GPU instruction, stall"},
 	[TREE_WAIT] = {"wait", "waiting"},
 	[TREE_NOTE] = {"note", "note"},
+	[TREE_DIFF_SAME] = {"same", "within the noise"},
+	[TREE_DIFF_LITTLE_MORE] = {"more1", "a little more"},
+	[TREE_DIFF_MORE] = {"more2", "more than 1.2 times"},
+	[TREE_DIFF_MUCH_MORE] = {"more3", "more than twice"},
+	[TREE_DIFF_AFTER] = {"more4", "only in the second"},
+	[TREE_DIFF_LITTLE_LESS] = {"less1", "a little less"},
+	[TREE_DIFF_LESS] = {"less2", "less than 1/1.2"},
+	[TREE_DIFF_MUCH_LESS] = {"less3", "less than half"},
+	[TREE_DIFF_BEFORE] = {"less4", "only in the first"},
 };
 
 const char *svg_kind_class(enum tree_kind kind)
@@ -95,7 +104,8 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 		{plain	      ? (total.gpu ? "CPU" : "total")
 			: one ? one
 			      : "CPU time",
-			total.cpu, s->unit, total.cpu || !(total.gpu || only_gpu)},
+			total.cpu, s->unit,
+			!s->compared && (total.cpu || !(total.gpu || only_gpu))},
 		{plain				  ? "GPU"
 			: s->unit == VIEW_SAMPLES ? "shown"
 						  : "GPU time",
@@ -231,17 +241,37 @@ static int write_svg(struct svg *s)
 	return error;
 }
 
-int export_svg(const char *path, const struct export_options *options, struct output *o,
-	struct export_result *ret)
+static int read_view(
+	const char *path, const struct export_options *options, struct view_result *ret)
 {
-	struct svg s = {
-		.output = o, .node_max = options->svg_node_max, .inverted = options->inverted};
 	struct view_options viewed = options->view;
-	struct view_result view;
+	struct diff diff = {0};
 	int error;
 
 	viewed.brief_waits = true;
-	error = view_read(path, &viewed, &view);
+	if (!options->against)
+		return view_read(path, &viewed, ret);
+	error = diff_read(
+		&diff, (const char *[]){path, options->against}, &viewed, options->diff_scale);
+	if (!error) {
+		*ret = diff.view;
+		diff.view = (struct view_result){0};
+	}
+	diff_release(&diff);
+	return error;
+}
+
+int export_svg(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
+{
+	struct svg s = {.output = o,
+		.node_max = options->svg_node_max,
+		.inverted = options->inverted,
+		.scripted = options->scripted,
+		.compared = options->against};
+	struct view_result view;
+	int error = read_view(path, options, &view);
+
 	if (error)
 		return error;
 	if (!s.node_max)

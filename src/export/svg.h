@@ -27,6 +27,8 @@ struct svg {
 	enum view_unit unit;
 	size_t node_max; /* SVG_NODE_MAX, or less to try what happens then */
 	bool inverted;	 /* the root on top */
+	bool scripted;	 /* where scripts run: frames are in the data only */
+	bool compared;	 /* two recordings: samples are the time of the second */
 	char *title;
 	/* Labels of all frames, behind each other. */
 	struct buf labels;

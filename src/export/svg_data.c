@@ -278,7 +278,9 @@ static int write_info(struct data *d)
 		"s,"
 		"\"dropped\":%llu,\"title\":",
 		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "",
-		tree_has_samples(s->tree) ? "\"sampled\":true," : "",
+		s->compared		    ? "\"sampled\":true,\"compared\":true,"
+		: tree_has_samples(s->tree) ? "\"sampled\":true,"
+					    : "",
 		s->view->simulated ? "true" : "false", s->inverted ? "true" : "false",
 		(unsigned long long)s->left_out);
 	json_string(&json, s->title, strlen(s->title));

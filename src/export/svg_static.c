@@ -149,13 +149,24 @@ static void put_sampled_share(struct buf *b, const struct tree_time *t, uint64_t
 		t->samples == 1 ? "" : "s", 100.0 * (double)t->cpu / (double)whole);
 }
 
+/* Of a comparison. */
+static void put_sides(struct picture *p, const struct tree_time *t)
+{
+	struct tree_time all = p->svg->totals[TREE_ROOT_NODE];
+
+	put_share(&p->text, "first ", t->cpu - t->samples, all.cpu - all.samples, p->svg->unit);
+	put_share(&p->text, "second ", t->samples, all.samples, p->svg->unit);
+}
+
 static void put_title(struct picture *p, uint32_t node, const char *label, size_t size)
 {
 	struct tree_time total = tree_total(p->svg->tree), *t = &p->svg->totals[node];
 
 	buf_puts(&p->text, "<title>");
 	text_xml(&p->text, label, size);
-	if (t->samples && t->cpu)
+	if (p->svg->compared)
+		put_sides(p, t);
+	else if (t->samples && t->cpu)
 		put_sampled_share(&p->text, t, total.cpu);
 	else
 		put_share(&p->text, p->svg->view->time ? "" : "CPU ", t->cpu, total.cpu,
@@ -173,7 +184,7 @@ static double row_top(const struct picture *p, uint32_t depth)
 static bool has_brief(enum tree_kind kind)
 {
 	return kind == TREE_CXX || kind == TREE_GPU_KERNEL || kind == TREE_GPU_SOURCE ||
-	       kind == TREE_WAIT;
+	       kind == TREE_WAIT || kind >= TREE_DIFF_SAME;
 }
 
 /* The whole label, or a briefer one, or the beginning of the briefest. */
@@ -367,7 +378,7 @@ int svg_write_static(struct svg *s)
 		return error_memory(SUBJECT);
 	find_rows(&p);
 	write_begin(&p);
-	error = write_frames(&p);
+	error = s->scripted ? 0 : write_frames(&p);
 	output_puts(s->output, "</g>\n");
 	if (!error && p.text.failed)
 		error = error_memory(SUBJECT);

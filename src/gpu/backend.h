@@ -40,6 +40,7 @@ struct gpu_options {
 	/* enum launch_marker: which entry point the library shall call; 0: none */
 	unsigned int marker;
 	bool queue_times;  /* also ask for queued and submitted times */
+	bool markers;	   /* also stretches of time that programs give names */
 	bool syncs;	   /* also report what calls waited for the GPU, and how long */
 	size_t ring_bytes; /* of each process's ring; 0: the default */
 	/* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
@@ -51,6 +52,8 @@ struct gpu_options {
 	/* Work is recorded in bursts (profile_burst) that cost a program so many millionths of its
 	 * time at most; 0: all is recorded. Not beside stalls. */
 	uint32_t overhead;
+	/* The vendor's tracer is taken out of programs that go on, where that is safe. */
+	bool finalize;
 	/* of samples of hardware counters; 0: none. Not beside stalls */
 	uint64_t counter_interval_ns;
 	char **environment; /* the program's; NULL: ours */
@@ -71,6 +74,10 @@ struct gpu_shared {
 	struct gpu_events events;
 	/* number of the latest instance; the next is one more (gpu_events.h) */
 	uint32_t last_instance;
+	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the
+	 * profile. */
+	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);
+	void *context; /* of device_used */
 };
 
 /* How a program is joined that runs already. */
@@ -91,6 +98,8 @@ struct gpu_stats {
 	const char *stalls_contested; /* the same: who else claimed to sample, though we did */
 	/* the same: which processes' GPU work is missing from some time on, and why */
 	const char *ended;
+	/* the same: what came of gpu_options.finalize, process by process */
+	const char *finalized;
 };
 
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */
@@ -117,7 +126,8 @@ struct gpu_backend_ops {
 	int (*table_chunk)(struct gpu_backend *b, uint32_t index, int fd);
 	int (*leaves)(struct gpu_backend *b, uint32_t pid);
 	/* NULL. Readable when a library wants something (connects, closes, or has much in its
-	 * ring): then the usual { snapshot; drain } is due. Otherwise it is polled. */
+	 * ring): then the usual { snapshot; drain } is due. Otherwise it is polled. -1: nothing is
+	 * to be watched. */
 	int (*poll_fd)(struct gpu_backend *b);
 	int (*snapshot)(struct gpu_backend *b);
 	/* Hands everything up to the snapshot to the events' receiver. Sets *ret_busy when much had
@@ -127,11 +137,15 @@ struct gpu_backend_ops {
 	int (*stop)(struct gpu_backend *b);
 	/* Drains what is left and ends every instance, whatever its library does. */
 	int (*finish)(struct gpu_backend *b);
+	/* NULL. A program uses the device with this UUID, which is `device` of the profile. */
+	int (*device_used)(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device);
 	/* NULL. True when this process image (profile id) has connected. */
 	bool (*has_connected)(const struct gpu_backend *b, uint32_t process);
 	/* NULL. True when another tool held the vendor's tracer in this process image as it was
 	 * joined. */
 	bool (*is_taken)(const struct gpu_backend *b, uint32_t process);
+	/* NULL. True when the vendor's tracer was taken out of this process image. */
+	bool (*is_finalized)(const struct gpu_backend *b, uint32_t process);
 	/* Comes zeroed, with texts that are empty. */
 	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
 	void (*close)(struct gpu_backend *b);

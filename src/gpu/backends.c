@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/backend.h"
+#include "gpu/injected/backend.h"
 #include "gpu/nvidia/nvidia.h"
+#include "gpu/opencl/opencl.h"
 
 const struct gpu_backend_ops *const gpu_backends[] = {
+	&injected_backend,
 	&nvidia_backend,
+	&opencl_backend,
 	NULL,
 };

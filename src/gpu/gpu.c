@@ -19,6 +19,17 @@ struct gpu {
 	struct vec(struct open_backend) backends;
 };
 
+static int pass_device_used(void *context, const uint8_t uuid[16], uint32_t device)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->device_used)
+			error = error ?: b->ops->device_used(b->backend, uuid, device);
+	return error;
+}
+
 int gpu_new(
 	struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events)
 {
@@ -29,6 +40,8 @@ int gpu_new(
 	g->shared.writer = w;
 	g->shared.tasks = tasks;
 	g->shared.events = events;
+	g->shared.device_used = pass_device_used;
+	g->shared.context = g;
 	*ret = g;
 	return 0;
 }
@@ -55,6 +68,11 @@ static int open_one(
 		return 0;
 	ops->close(b.backend);
 	return error_memory(NULL);
+}
+
+uint32_t gpu_new_instance(struct gpu *g)
+{
+	return ++g->shared.last_instance;
 }
 
 int gpu_open(struct gpu *g, const struct gpu_options *options)
@@ -122,8 +140,11 @@ int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *c
 	int error = 0;
 
 	vec_foreach (b, &g->backends)
-		if (b->ops->poll_fd)
-			error = error ?: watch(context, b->ops->poll_fd(b->backend));
+		if (!error && b->ops->poll_fd) {
+			int fd = b->ops->poll_fd(b->backend);
+
+			error = fd < 0 ? 0 : watch(context, fd);
+		}
 	return error;
 }
 
@@ -255,8 +276,11 @@ int gpu_finish(struct gpu *g)
 
 static struct gpu_stats stats_of(const struct open_backend *b)
 {
-	struct gpu_stats stats = {
-		.stalls_refused = "", .counters_refused = "", .stalls_contested = "", .ended = ""};
+	struct gpu_stats stats = {.stalls_refused = "",
+		.counters_refused = "",
+		.stalls_contested = "",
+		.ended = "",
+		.finalized = ""};
 
 	b->ops->stats(b->backend, &stats);
 	return stats;
@@ -290,6 +314,7 @@ void gpu_each_refusal(const struct gpu *g,
 		visit(context, stats.stalls_refused, GPU_MISSING_SAMPLES);
 		visit(context, stats.counters_refused, GPU_MISSING_SAMPLES);
 		visit(context, stats.stalls_contested, GPU_MISSING_NOTHING);
+		visit(context, stats.finalized, GPU_MISSING_NOTHING);
 	}
 }
 
@@ -306,4 +331,11 @@ bool gpu_is_taken(const struct gpu *g, uint32_t process)
 	const struct open_backend *b = joiner(g);
 
 	return b && b->ops->is_taken && b->ops->is_taken(b->backend, process);
+}
+
+bool gpu_is_finalized(const struct gpu *g, uint32_t process)
+{
+	const struct open_backend *b = joiner(g);
+
+	return b && b->ops->is_finalized && b->ops->is_finalized(b->backend, process);
 }

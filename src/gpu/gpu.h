@@ -57,6 +57,9 @@ int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *c
 struct gpu_events gpu_marker_launches(struct gpu *g);
 struct walker_news gpu_walker_news(struct gpu *g);
 
+/* The number of an instance that is no backend's. */
+uint32_t gpu_new_instance(struct gpu *g);
+
 int gpu_snapshot(struct gpu *g);
 /* Hands everything up to the snapshot to `events`. *ret_busy: much had come, drain again soon. */
 int gpu_drain(struct gpu *g, bool *ret_busy);
@@ -71,6 +74,8 @@ int gpu_finish(struct gpu *g);
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
 /* Whether another tool was in this process image when it was joined: it may be tried again. */
 bool gpu_is_taken(const struct gpu *g, uint32_t process);
+/* Whether the vendor's tracer was taken out of this process image when it was left. */
+bool gpu_is_finalized(const struct gpu *g, uint32_t process);
 /* GPU time as all drivers reported it, in nanoseconds, recorded or lost. */
 uint64_t gpu_reported_ns(const struct gpu *g);
 /* What a backend's lines report as missing. */
@@ -80,6 +85,7 @@ enum gpu_missing {
 	GPU_MISSING_WORK, /* from some time on */
 };
 
-/* Calls visit for each text (lines) of what the backends refused or lost, or what was in doubt. */
+/* Calls visit for each text (lines) of what the backends refused or lost, what was in doubt, or
+ * what came of gpu_options.finalize. */
 void gpu_each_refusal(const struct gpu *g,
 	void (*visit)(void *context, const char *lines, enum gpu_missing what), void *context);

@@ -5,7 +5,8 @@
  * on which API it is.
  *
  * Each API is loaded in its own way. So each has an entry point of its own, in its folder, which
- * calls inject_begin with its table: cupti/cupti.c for CUDA.
+ * calls inject_begin with its table: cupti/cupti.c for CUDA, opencl/opencl.c for OpenCL. A program
+ * may use several: the first one connects to the recorder, the others join it (apis.h).
  *
  * An API includes what is in this folder, never the other way round.
  */
@@ -22,7 +23,9 @@ enum inject_follow {
 	FOLLOW_WORK,  /* so too, and it records the work that is asked for */
 };
 
+/* Functions that are marked so may be NULL: there is nothing to do. */
 struct inject_api {
+	bool can_join; /* programs that run already can be recorded */
 	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and
 	 * makes it report work: WIRE_REASON_NONE, or why not. */
 	enum wire_reason (*start)(void);
@@ -30,12 +33,14 @@ struct inject_api {
 	 * Under library.overhead both do nothing but find out whether that is possible. */
 	enum wire_reason (*follow_calls)(void);
 	/* Our thread, under library.overhead: from now on this is reported. */
-	void (*follow)(enum inject_follow what);
+	void (*follow)(enum inject_follow what); /* NULL */
 
 	/* Our thread, every round: what the API has to do now and then. */
-	void (*tick)(void);
+	void (*tick)(void); /* NULL */
+	/* Our thread: how long it may sleep until it is to do a round, so long at most. NULL. */
+	uint64_t (*sleep_ns)(uint64_t most_ns);
 	/* Our thread, when it is time: asks for work that is finished. */
-	void (*flush)(void);
+	void (*flush)(void); /* NULL */
 	/* Our thread: sends what the API has handed over. */
 	void (*drain)(void);
 
@@ -47,20 +52,22 @@ struct inject_api {
 	void (*stop)(void);
 	void (*finish)(bool program_goes_on); /* sends all work, finished or not */
 	void (*discard)(void);		      /* drops it */
+	/* between finish and leave: takes the API's tracer out of the program, if it is safe */
+	enum wire_finalized (*finalize)(void); /* NULL */
 	/* the API is free for others; also where follow_calls has failed */
 	void (*leave)(void);
 	/* Our thread in a program that was joined, when no callback runs any more: gives back
-	 * memory. False: the API may still call us. */
+	 * memory. False: the API may still call us. NULL: it cannot be joined. */
 	bool (*release)(void);
 
 	/* In a forked child, where the library is dead: lets go of what would keep others
 	 * waiting. */
-	void (*forget)(void);
+	void (*forget)(void); /* NULL */
 };
 
-/* Connects to the recorder, if there is one, and starts; once in a process. On failure the library
- * stays quiet. */
-void inject_begin(const struct inject_api *api);
+/* Once for each API in a process: connects to the recorder, if there is one and that was not done,
+ * and starts the API. On failure it stays quiet. False: it is not recorded. */
+bool inject_begin(const struct inject_api *api);
 
 /* The same in a program that runs, in a thread of ours, with a socket whose other end the recorder
  * has: all of a recording. Returns when it is over: 0 if nothing of the library is in use any more,

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "inject/api.h"
+#include "inject/apis.h"
 #include "inject/asked.h"
 
 #define BURST_NS      20000000ull /* how long one is */
@@ -170,7 +170,7 @@ static void follow(enum inject_follow what)
 {
 	uint64_t before_ns = now_ns();
 
-	library.api->follow(what);
+	apis_follow(what);
 	governor.switches_ns += now_ns() - before_ns;
 }
 
@@ -233,8 +233,8 @@ static bool graphs_have_run(uint64_t now)
 	if (!__atomic_load_n(&graphs_launched, __ATOMIC_ACQUIRE) ||
 		now - governor.end_ns > GRAPHS_PATIENCE_NS)
 		return true;
-	library.api->flush();
-	library.api->drain();
+	apis_flush();
+	apis_drain();
 	governor.look_ns = now_ns() + GRAPHS_PAUSE_NS;
 	governor.quiet_looks = all_graphs_are_done() && governor.graph_works == before
 				       ? governor.quiet_looks + 1

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/api.h"
+#include "inject/apis.h"
 #include "inject/bursts.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"
@@ -44,19 +44,6 @@ static struct {
 	bool has_moved;	   /* the program has called the API since we began */
 	bool gave_up;	   /* waited for room in vain; not again until there was some */
 } collector;
-
-void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000ull),
-		.tv_nsec = (long)(timeout_ns % 1000000000ull)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
-}
-
-void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
 
 void collector_wake(void)
 {
@@ -146,7 +133,7 @@ static void flush_if_due(void)
 		return;
 	if (now - collector.flushed_ns < (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
 		return;
-	library.api->flush();
+	apis_flush();
 	collector.flushed_ns = now_ns();
 }
 
@@ -162,7 +149,7 @@ static void report_end(enum wire_state state)
 static void leave_program(void)
 {
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
-	library.api->leave();
+	apis_leave();
 	connection_close(&library.connection);
 }
 
@@ -170,7 +157,7 @@ static void leave_program(void)
 static void finish(void)
 {
 	bursts_end();
-	library.api->finish(false);
+	apis_finish(false);
 	report_end(WIRE_DONE);
 }
 
@@ -178,8 +165,10 @@ static void finish(void)
 static void stop(enum wire_state state)
 {
 	bursts_end();
-	library.api->stop();
-	library.api->finish(true);
+	apis_stop();
+	apis_finish(true);
+	if (library.finalize)
+		library.ring.control->finalized = apis_finalize();
 	report_end(state);
 	leave_program();
 }
@@ -194,8 +183,8 @@ static void give_up(void)
 /* The program goes on, and nobody reads us any more. */
 static void abandon(void)
 {
-	library.api->stop();
-	library.api->discard();
+	apis_stop();
+	apis_discard();
 	leave_program();
 }
 
@@ -203,7 +192,7 @@ static void abandon(void)
 static void drain(void)
 {
 	__atomic_store_n(&collector.has_work, 0, __ATOMIC_SEQ_CST);
-	library.api->drain();
+	apis_drain();
 }
 
 /* False when the thread is to end. */
@@ -234,7 +223,7 @@ static bool work_on(void)
 	space_watch();
 	sent_watch();
 	stack_end_answer();
-	library.api->tick();
+	apis_tick();
 	flush_if_due();
 	drain();
 	return true;
@@ -257,7 +246,7 @@ void collector_run(void)
 	collector.flushed_ns = collector.moved_ns = now_ns();
 	bursts_begin();
 	do
-		sleep_until_needed(bursts_sleep_ns(TICK_NS));
+		sleep_until_needed(apis_sleep_ns(bursts_sleep_ns(TICK_NS)));
 	while (work_on());
 	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&library.finished);

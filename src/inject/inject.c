@@ -20,8 +20,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/api.h"
+#include "inject/apis.h"
 #include "inject/asked.h"
+#include "inject/door.h"
+#include "inject/hooks.h"
 #include "inject/leave.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"
@@ -31,8 +33,12 @@
 
 #define FORK_PATIENCE_NS   50000000
 #define TABLES_PATIENCE_NS 1000000000ull
+#define LEAVE_PATIENCE_NS  5000000000ull
+#define AGAIN_PATIENCE_NS  50000000ull /* with what has not left so far */
+#define AGAIN_MIN_NS	   1000000000ull
+#define AGAIN_MAX_NS	   60000000000ull
 
-struct library library = {.connection.fd = -1, .no_fork = PTHREAD_MUTEX_INITIALIZER};
+struct library library = {.connection.socket.fd = -1, .no_fork = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread bool fork_locked;
 
@@ -64,7 +70,7 @@ static void after_fork_in_child(void)
 	library.guard->alive = library.guard->recording =
 		0; /* for kernels that did not wipe the page */
 	connection_close(&library.connection);
-	library.api->forget();
+	apis_forget();
 }
 
 /* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
@@ -79,7 +85,7 @@ static void at_exit(void)
 
 void exit_before_others(void)
 {
-	atexit(at_exit);
+	(void)hooks_add_exit();
 }
 
 static int make_guard(void)
@@ -115,13 +121,9 @@ static void prepare_walking(void)
 	stack_end_answer();
 }
 
-static enum wire_reason start_api(void)
+static enum wire_reason start_api(const struct inject_api *api)
 {
-	const struct inject_api *api = library.api;
-	enum wire_reason reason =
-		tables_init() || stacks_init() || (library.overhead && asked_init())
-			? WIRE_REASON_MEMORY
-			: api->start();
+	enum wire_reason reason = api->start();
 
 	if (reason)
 		return reason;
@@ -129,13 +131,20 @@ static enum wire_reason start_api(void)
 	reason = api->follow_calls();
 	if (reason)
 		api->leave();
+	else
+		apis_add(api);
 	return reason;
 }
 
-/* On failure the reason has been reported. */
-static bool begin_running(void)
+static bool make_tables(void)
 {
-	enum wire_reason reason = start_api();
+	return !tables_init() && !stacks_init() && (!library.overhead || !asked_init());
+}
+
+/* On failure the reason has been reported. */
+static bool begin_running(const struct inject_api *api)
+{
+	enum wire_reason reason = make_tables() ? start_api(api) : WIRE_REASON_MEMORY;
 
 	if (reason) {
 		go_quiet(reason);
@@ -147,14 +156,19 @@ static bool begin_running(void)
 	return true;
 }
 
-/* Everything after the connection. */
-static bool start_recording(void)
+static bool is_running(void)
 {
-	if (!begin_running())
+	return __atomic_load_n(&library.ring.control->state, __ATOMIC_ACQUIRE) == WIRE_RUNNING;
+}
+
+/* Everything after the connection. */
+static bool start_recording(const struct inject_api *api)
+{
+	if (!begin_running(api))
 		return false;
 	if (!collector_start())
 		return true;
-	library.api->leave();
+	apis_leave();
 	go_quiet(WIRE_REASON_MEMORY);
 	return false;
 }
@@ -175,6 +189,8 @@ static void apply_configuration(void *memory, uint32_t slots)
 	library.walk = control->walk;
 	library.syncs = control->syncs;
 	library.overhead = control->overhead;
+	library.finalize = control->finalize;
+	library.markers = control->markers;
 	/* Modules that are loaded already give no samples, and a context that is there no place
 	 * for them. */
 	library.stalls = library.joined ? WIRE_STALLS_NONE : (uint8_t)control->stalls;
@@ -186,8 +202,11 @@ static void apply_configuration(void *memory, uint32_t slots)
 /* False: it has been reported. */
 static bool come_alive(void *memory, uint32_t slots)
 {
+	static const struct hooks hooks = {
+		before_fork, after_fork_in_parent, after_fork_in_child, at_exit};
+
 	apply_configuration(memory, slots);
-	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
+	if (hooks_add(&hooks, library.joined)) {
 		go_quiet(WIRE_REASON_MEMORY);
 		return false;
 	}
@@ -205,20 +224,65 @@ static void stay_loaded(void)
 		(void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-void inject_begin(const struct inject_api *api)
+/* False: there is no recorder. */
+static bool begin_with_recorder(const struct inject_api *api)
 {
 	const char *path = getenv(WIRE_ENV_SOCKET);
 	uint32_t slots;
 	void *memory;
 
-	if (library.guard || !path || !*path || make_guard())
-		return;
-	stay_loaded();
-	library.api = api;
+	if (!path || !*path || make_guard())
+		return false;
 	if (connection_open(&library.connection, path, &memory, &slots))
+		return false;
+	if (come_alive(memory, slots) && start_recording(api))
+		exit_before_others();
+	return true;
+}
+
+static void begin_first(const struct inject_api *api)
+{
+	library.begun = getpid();
+	stay_loaded();
+	if (begin_with_recorder(api) || !api->can_join)
 		return;
-	if (come_alive(memory, slots) && start_recording())
-		atexit(at_exit);
+	library.has_door = true;
+	door_keep();
+}
+
+/* Beside one that has connected. If it fails, that is reported, and the others go on. Without a
+ * recorder, it may be the first one that can be recorded later. */
+static void begin_another(const struct inject_api *api)
+{
+	enum wire_reason reason;
+
+	if (library.guard && is_alive() && is_running()) {
+		reason = start_api(api);
+		if (reason)
+			library.ring.control->reason = reason;
+	} else if (!library.ring.control && api->can_join && !library.has_door) {
+		library.has_door = true;
+		door_keep();
+	}
+}
+
+/* A forked child is dead, and a thread that its parent had then may have been in here. */
+bool inject_begin(const struct inject_api *api)
+{
+	static pthread_mutex_t beginning = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	pid_t begun = __atomic_load_n(&library.begun, __ATOMIC_SEQ_CST);
+	bool begins;
+
+	if (begun && begun != getpid())
+		return false;
+	pthread_mutex_lock(&beginning);
+	if (!library.begun)
+		begin_first(api);
+	else if (!apis_has(api))
+		begin_another(api);
+	begins = apis_has(api) && is_alive();
+	pthread_mutex_unlock(&beginning);
+	return begins;
 }
 
 /* Nothing of the program's is handled in our thread. */
@@ -230,7 +294,6 @@ static void block_signals(void)
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-/* Without the guard page, exit and fork pass us by. */
 static void release_guard(void)
 {
 	struct guard *guard = library.guard;
@@ -239,12 +302,19 @@ static void release_guard(void)
 	munmap(guard, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* False while something may still run in the library's code, or come back to it. When the process
- * ends, its exit handlers wait for us there. */
-static bool release_all(void)
+/* When the process ends, its exit handlers wait for us. */
+static bool is_ending(void)
 {
-	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) || !leave_await() ||
-		!library.api->release())
+	return __atomic_load_n(&library.finish, __ATOMIC_SEQ_CST);
+}
+
+/* The API of a program that was joined, whether or not it could be started. */
+static const struct inject_api *joined_api;
+
+/* False while something may still run in the library's code, or come back to it. */
+static bool release_all(uint64_t patience_ns)
+{
+	if (is_ending() || !leave_await(patience_ns) || !hooks_remove() || !joined_api->release())
 		return false;
 	stacks_release();
 	tables_release();
@@ -252,6 +322,28 @@ static bool release_all(void)
 	connection_release_ring();
 	release_guard();
 	return true;
+}
+
+/* Sleeps, and tries again now and then, and after each that was let in meanwhile. False: it
+ * cannot leave any more. */
+static bool leave_by_and_by(void)
+{
+	uint64_t pause_ns = AGAIN_MIN_NS;
+	struct door door;
+
+	if (is_ending() || door_open(&door, DOOR_OF_COPY))
+		return false;
+	while (!is_ending()) {
+		if (door_sleep(&door, pause_ns))
+			pause_ns = AGAIN_MIN_NS;
+		else if (pause_ns < AGAIN_MAX_NS)
+			pause_ns *= 2;
+		if (!release_all(AGAIN_PATIENCE_NS))
+			continue;
+		door_close(&door);
+		return true;
+	}
+	return false;
 }
 
 int inject_join(const struct inject_api *api, int socket)
@@ -264,15 +356,15 @@ int inject_join(const struct inject_api *api, int socket)
 		close(socket);
 		return 1;
 	}
-	library.api = api;
+	joined_api = api;
 	library.joined = true;
 	if (connection_open_pair(&library.connection, socket, &memory, &slots)) {
 		release_guard();
 		return 0;
 	}
-	if (come_alive(memory, slots) && begin_running()) {
-		atexit(at_exit);
+	if (come_alive(memory, slots) && begin_running(api)) {
+		exit_before_others();
 		collector_run();
 	}
-	return release_all() ? 0 : 1;
+	return release_all(LEAVE_PATIENCE_NS) || leave_by_and_by() ? 0 : 1;
 }

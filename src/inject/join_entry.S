@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * void *xpuprof_join(int socket, void *handle): what a program runs that was joined (join/join.h), in a
- * thread of its own. When the library has left, the thread goes on in dlclose, which returns to whoever
- * called us: no return address is in the library when that is unmapped.
+ * thread of its own. When the library has left, the thread goes on in dlclose, or in what calls that (hooks.h), which
+ * returns to whoever called us: no return address is in the library when that is unmapped.
  */
 	.text
 	.p2align 4
@@ -19,9 +19,10 @@ xpuprof_join:
 	pop %rbx
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore %rbx
-	test %eax, %eax
-	jnz 1f
-	jmp *dlclose@GOTPCREL(%rip)
+	test %rax, %rax
+	jz 1f
+	mov dlclose@GOTPCREL(%rip), %rsi
+	jmp *%rax
 1:	xor %eax, %eax		/* something of it is in use: it stays */
 	ret
 	.cfi_endproc

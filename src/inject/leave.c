@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 5000000000ull
 #define PAUSE_NS    1000000
 #define RUN_NS	    2000000ull /* longer than any way into or out of a callback */
 #define THREADS_MAX 16384
@@ -130,9 +129,9 @@ static bool await_threads(struct seen *seen, uint64_t deadline_ns)
 	return true;
 }
 
-bool leave_await(void)
+bool leave_await(uint64_t patience_ns)
 {
-	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
+	uint64_t deadline_ns = now_ns() + patience_ns;
 	struct seen *seen;
 	bool left;
 

@@ -45,6 +45,6 @@ static inline void leave_exit(uint32_t *inside)
 		__atomic_fetch_sub(inside, 1, __ATOMIC_RELEASE);
 }
 
-/* Our thread, when no callback begins any more: waits until all have ended, a few seconds at most.
- * False: some may still run. */
-bool leave_await(void);
+/* Our thread, when no callback begins any more: waits until all have ended, so long at most. False:
+ * some may still run. */
+bool leave_await(uint64_t patience_ns);

@@ -2,9 +2,14 @@
 /*
  * The injected library as a whole: what its parts share.
  *
- *	api.h         what an API of GPUs does for the library: one folder each (cupti/)
+ *	api.h         what an API of GPUs does for the library: one folder each (cupti/, opencl/)
  *	inject.c      begin, fork, end of the process
- *	connect.c     the socket to the recorder
+ *	apis.c        the APIs that report, as one
+ *	hooks.c       what is called at fork and at exit
+ *	kept.c        what stays in a program that goes on without the library
+ *	door.c        where it sleeps until it is woken
+ *	connect.c     the connection to the recorder
+ *	socket.c      its socket
  *	launches.h    calls of the API, as they begin and end: the launch path
  *	stacks.c      stacks of launches, by number: the launch path
  *	unwind.c      walks them: the launch path
@@ -32,8 +37,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
+#include "inject/futex.h"
+#include "inject/socket.h"
 #include "wire/ring.h"
 
 /*
@@ -51,14 +57,10 @@ struct guard {
 
 /* The socket, under a number that the program may close or reuse behind our back. */
 struct connection {
-	int fd;
-	dev_t dev;
-	ino_t ino;
+	struct own_socket socket;
 	uint32_t beat;	  /* the recorder's heartbeat, and when it was seen to change: the only */
 	uint64_t beat_ns; /* sign of life once the socket is lost */
 };
-
-struct inject_api;
 
 struct library {
 	struct guard *guard; /* changes */
@@ -68,16 +70,19 @@ struct library {
 	pid_t pid;
 	bool queue_times;
 	bool walk;	/* stacks are walked in here */
+	bool markers;	/* stretches of time that the program names are reported */
 	bool syncs;	/* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
+	bool finalize;	   /* the API is to be ended, too, where that is safe */
 	uint32_t overhead; /* millionths: the budget (bursts.h); 0: everything is recorded */
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
-	const struct inject_api *api;
 	uint32_t news;		 /* changes: the recorder should look at the ring soon */
 	uint32_t finish;	 /* changes: the process ends */
 	uint32_t finished;	 /* changes: futex, our thread is done */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
+	pid_t begun; /* the process in which the program has loaded the library itself */
+	bool has_door;
 	/* The program ran when the library came into it, and goes on when it has gone (leave.h). */
 	bool joined;
 };
@@ -99,22 +104,10 @@ static inline bool is_timing(void)
 	return __atomic_load_n(&library.guard->timing, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static inline void count(enum wire_count what, uint64_t n)
 {
 	__atomic_fetch_add(&library.ring.control->counts[what], n, __ATOMIC_RELAXED);
 }
-
-/* Waits until *word is not `value`, woken, or timeout_ns have passed; shared between processes. */
-void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
-void futex_wake(uint32_t *word);
 
 /* Connects to the recorder that listens at the path, within two seconds, and maps the ring: 0 or
  * -errno. */
@@ -158,6 +151,10 @@ void tables_release(void);
 /* The id of an operation, which is sent to the recorder when new; 0: it could not be sent (the ring
  * is full). `name` may be NULL; op->type, id and name are filled in. */
 uint32_t table_op(struct wire_op *op, const char *name);
+
+/* So too the ids of two texts, of which either may be NULL (0): false when they could not be
+ * sent. */
+bool table_texts(const char *first, const char *second, uint32_t *ret_first, uint32_t *ret_second);
 
 /* Sends a record from our thread, waiting a bounded time for room while the recorder lives. */
 bool send_long(const void *head, size_t head_size, const void *body, size_t body_size);

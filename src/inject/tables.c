@@ -191,3 +191,13 @@ uint32_t table_op(struct wire_op *op, const char *name)
 	tables->op_count = op->id;
 	return *slot = op->id;
 }
+
+/* There is room for two where the tables are not full. */
+bool table_texts(const char *first, const char *second, uint32_t *ret_first, uint32_t *ret_second)
+{
+	if (is_full() && !forget())
+		return false;
+	*ret_first = first ? string_id(first) : 0;
+	*ret_second = second ? string_id(second) : 0;
+	return (!first || *ret_first) && (!second || *ret_second);
+}

@@ -282,16 +282,24 @@ static const struct call calls[] = {
 	CALL(exit, 0),
 };
 
+/* What a library does besides that sleeps and is woken (wake.h). */
+static const struct call waking[] = {
+	TRIES(setsockopt, ANY_DESCRIPTOR, SOL_SOCKET, SO_PASSCRED, ANY_ADDRESS, 4),
+	TRIES(prctl, 16, ANY_ADDRESS),
+	CALL(futex, ANY_ADDRESS, 0, 0),
+};
+
 static bool passes(const struct call *c, uint32_t answer)
 {
 	return answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG ||
 	       (c->may_fail && answer == SECCOMP_RET_ERRNO);
 }
 
-static int check_program(const struct sock_filter *program, size_t count)
+static int check_calls(
+	const struct sock_filter *program, size_t count, const struct call *these, size_t number)
 {
-	for (size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++) {
-		const struct call *c = &calls[n];
+	for (size_t n = 0; n < number; n++) {
+		const struct call *c = &these[n];
 
 		if (!passes(c, filters_run(program, count, c->number, c->arguments)))
 			return error_set(
@@ -300,7 +308,16 @@ static int check_program(const struct sock_filter *program, size_t count)
 	return 0;
 }
 
-int filters_check(pid_t tid)
+static int check_program(const struct sock_filter *program, size_t count, bool wakes)
+{
+	int error = check_calls(program, count, calls, sizeof(calls) / sizeof(calls[0]));
+
+	if (error || !wakes)
+		return error;
+	return check_calls(program, count, waking, sizeof(waking) / sizeof(waking[0]));
+}
+
+int filters_check(pid_t tid, bool wakes)
 {
 	struct sock_filter program[BPF_MAXINSNS];
 
@@ -318,7 +335,7 @@ int filters_check(pid_t tid)
 			(enum __ptrace_request)PTRACE_SECCOMP_GET_FILTER, tid, (void *)n, program);
 		error = count < 0 || count > BPF_MAXINSNS
 				? error_errno(-errno, "its seccomp filter")
-				: check_program(program, (size_t)count);
+				: check_program(program, (size_t)count, wakes);
 		if (error)
 			return error;
 	}

@@ -18,6 +18,6 @@ struct sock_filter;
 uint32_t filters_run(const struct sock_filter *program, size_t count, unsigned int call,
 	const uint64_t *arguments);
 
-/* Whether all filters of a stopped thread let pass what joining does: 0, or -errno with error_text
- * (-EPERM: they do not, or cannot be read). */
-int filters_check(pid_t tid);
+/* Whether all filters of a stopped thread let pass what joining does, or waking (wake.h), too:
+ * 0, or -errno with error_text (-EPERM: they do not, or cannot be read). */
+int filters_check(pid_t tid, bool wakes);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -54,9 +53,6 @@ static void become_joiner(int channel, const struct join_options *given)
 	sigprocmask(SIG_SETMASK, &only, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "xpuprof-join");
-	/* Where it may: on a busy machine a thread would stand still for as long as we wait for a
-	 * CPU. */
-	(void)setpriority(PRIO_PROCESS, 0, -20);
 	alarm(LIFE_SECONDS);
 	joiner_run(channel, &options);
 	_exit(0);
@@ -124,7 +120,7 @@ static int descriptor_in(struct msghdr *m)
 	return fd;
 }
 
-static int receive_result(int channel, int *ret_socket)
+static int receive_result(int channel, struct join_result *ret)
 {
 	struct joiner_result result = {0};
 	union {
@@ -146,13 +142,15 @@ static int receive_result(int channel, int *ret_socket)
 	result.text[sizeof(result.text) - 1] = '\0';
 	if (result.error)
 		return error_set(result.error, "%s", result.text);
-	*ret_socket = descriptor_in(&m);
-	return *ret_socket < 0 ? error_set(-EMFILE, "no descriptor is left") : 0;
+	ret->socket = descriptor_in(&m);
+	ret->woken = result.woken;
+	ret->copy = result.copy;
+	return ret->socket < 0 ? error_set(-EMFILE, "no descriptor is left") : 0;
 }
 
-int join_end(struct join *j, int *ret_socket)
+int join_end(struct join *j, struct join_result *ret)
 {
-	int error = receive_result(j->channel, ret_socket);
+	int error = receive_result(j->channel, ret);
 
 	close(j->channel);
 	free(j);

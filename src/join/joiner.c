@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The course:
+ * The course, where no library sleeps in the program that only has to be woken (wake.h):
  *
  *	facts       what the program is, where its code has room (subject.h); nothing is changed yet
  *	borrow      a thread is stopped, the code is written, and the thread sent there; from here on
@@ -8,7 +8,7 @@
  *	put back    if it comes to wait for a lock, which it may hold itself, it is sent home instead,
  *	            and another is borrowed
  *	fill        the thread that it made offers one end of a socket and a file in memory, which gets
- *	            the library
+ *	            the library; it is scheduled as others are
  *	loaded      the library is there: the result goes to the recorder
  *	clean       the code is taken out again
  *
@@ -19,12 +19,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/sendfile.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,26 +35,29 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/printable.h"
+#include "join/copy.h"
 #include "join/filters.h"
+#include "join/schedule.h"
 #include "join/stub.h"
 #include "join/subject.h"
 #include "join/threads.h"
+#include "join/wake.h"
 
-#define LIBRARY_BYTES_MAX ((off_t)64 << 20)
-#define MAKE_NS		  (10 * NS_PER_SECOND) /* with one thread after another */
-#define POLL_US		  50
-#define LOCK_NS		  (10 * NS_PER_SECOND)
-#define BEGIN_NS	  (2 * NS_PER_SECOND) /* until the borrowed thread is back */
-#define STUCK_NS	  NS_PER_MS	      /* it waits so long for a lock: it is put back */
-#define SPIN_NS		  (100 * NS_PER_MS)   /* it has run so long to no end: for a lock, too */
-#define LOAD_NS		  (10 * NS_PER_SECOND)
-#define EARLIER_NS	  (15 * NS_PER_SECOND) /* the program's side gives up in less */
-#define LEAVE_NS	  (2 * NS_PER_SECOND)
-#define NEW_NS		  (2 * NS_PER_SECOND) /* of a thread that was made, to offer its socket */
-#define NOT_MADE	  "a thread cannot be made in it (a limit of threads, or of memory)"
+#define MAKE_NS	   (10 * NS_PER_SECOND) /* with one thread after another */
+#define POLL_US	   50
+#define LOCK_NS	   (10 * NS_PER_SECOND)
+#define BEGIN_NS   (2 * NS_PER_SECOND) /* until the borrowed thread is back */
+#define STUCK_NS   NS_PER_MS	       /* it waits so long for a lock: it is put back */
+#define SPIN_NS	   (100 * NS_PER_MS)   /* it has run so long to no end: for a lock, too */
+#define LOAD_NS	   (10 * NS_PER_SECOND)
+#define EARLIER_NS (15 * NS_PER_SECOND) /* the program's side gives up in less */
+#define LEAVE_NS   (2 * NS_PER_SECOND)
+#define NEW_NS	   (2 * NS_PER_SECOND) /* of a thread that was made, to offer its socket */
+#define NOT_MADE   "a thread cannot be made in it (a limit of threads, or of memory)"
 
 struct course {
 	const struct join_options *options;
+	int channel; /* to the recorder */
 	struct subject *subject;
 	int lock; /* other joiners wait for it */
 	uint64_t cave, region;
@@ -62,7 +65,7 @@ struct course {
 	bool abandoned; /* a thread may be stopped for us, and is let go by our end */
 	struct tracee borrowed;
 	struct user_regs_struct way_back;
-	int socket; /* the recorder's end; -1: not taken yet */
+	struct join_result result; /* socket -1: not taken yet */
 };
 
 static bool read_region(const struct course *c, struct stub_region *ret)
@@ -73,6 +76,14 @@ static bool read_region(const struct course *c, struct stub_region *ret)
 static bool write_word(const struct course *c, size_t offset, uint32_t value)
 {
 	return subject_write(c->subject, c->region + offset, &value, sizeof(value));
+}
+
+/* When the recorder has ended nobody wants the library: what has not begun is left. */
+static int refuse_if_alone(const struct course *c)
+{
+	struct pollfd p = {.fd = c->channel};
+
+	return poll(&p, 1, 0) == 1 ? error_set(-EPIPE, "the recorder has ended") : 0;
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
@@ -93,7 +104,7 @@ static int take_lock(struct course *c)
 			return error_set(-EBUSY, "another recorder is joining it");
 		usleep(1000);
 	}
-	return 0;
+	return refuse_if_alone(c);
 }
 
 /* Left there by a joiner that was killed; whoever ran it has ended soon after. */
@@ -256,7 +267,7 @@ static int borrow(struct course *c)
 	if (error)
 		return error;
 	if (is_filtered(pid, c->borrowed.tid))
-		error = filters_check(c->borrowed.tid);
+		error = filters_check(c->borrowed.tid, false);
 	c->way_back = threads_way_back(&c->borrowed);
 	error = error ?: write_code(c);
 	error = error ?: send_to(c, (uint64_t)(stub_enter - stub_begin));
@@ -369,13 +380,22 @@ static int await_back(struct course *c)
 	return error_set(-ETIMEDOUT, "a thread of it has not got around to it");
 }
 
+/* Where it may: on a busy machine a thread would stand still for as long as we wait for a CPU. Not
+ * earlier, for the processes that read the program's files. */
+static void hurry(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, -20);
+}
+
 static int make_thread(struct course *c)
 {
 	uint64_t deadline_ns = clock_now_ns() + MAKE_NS;
 	int error = -EAGAIN;
 
+	hurry();
 	while (error == -EAGAIN && clock_now_ns() < deadline_ns) {
-		error = borrow(c);
+		error = refuse_if_alone(c);
+		error = error ?: borrow(c);
 		error = error ?: await_back(c);
 	}
 	return error == -EAGAIN ? error_set(-EAGAIN, "its threads hold locks all the time") : error;
@@ -419,7 +439,7 @@ static int take_socket(struct course *c, int32_t number)
 		close(fd);
 		return error_set(-EPROTO, "it offers another descriptor than it should");
 	}
-	c->socket = fd;
+	c->result.socket = fd;
 	return 0;
 }
 
@@ -432,25 +452,7 @@ static bool is_empty_memory(int fd)
 	       fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-static int copy_library(int from, int to)
-{
-	struct stat st;
-	off_t at = 0;
-
-	if (fstat(from, &st) || st.st_size > LIBRARY_BYTES_MAX)
-		return error_set(-EFBIG, "the library is too large");
-	while (at < st.st_size) {
-		ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
-
-		if (n <= 0)
-			return error_errno(n ? -errno : -EIO, "cannot copy the library into it");
-	}
-	if (fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
-		return error_errno(-errno, "cannot seal the library in it");
-	return 0;
-}
-
-static int fill_file(const struct course *c, int32_t number)
+static int fill_file(struct course *c, int32_t number)
 {
 	int fd = take_descriptor(c, number), error;
 
@@ -459,6 +461,7 @@ static int fill_file(const struct course *c, int32_t number)
 	error = is_empty_memory(fd)
 			? copy_library(c->options->library, fd)
 			: error_set(-EPROTO, "it offers another descriptor than it should");
+	c->result.copy = copy_number(fd);
 	close(fd);
 	return error;
 }
@@ -504,6 +507,9 @@ static int load(struct course *c)
 		error = error_set(-EMFILE, "it can open no more descriptors, or has no memory");
 	error = error ?: take_socket(c, region.sockets[1]);
 	error = error ?: fill_file(c, region.memfd);
+	if (!error)
+		schedule_thread(c->options->pid, region.tid);
+	error = error ?: refuse_if_alone(c);
 	error = error ?: say_what_to_load(c, &region);
 	if (error) {
 		(void)write_word(c, REGION_FILLED, STUB_GIVE_UP);
@@ -515,9 +521,9 @@ static int load(struct course *c)
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-static void send_result(int channel, int error, int fd)
+static void send_result(int channel, int error, const struct join_result *how)
 {
-	struct joiner_result result = {.error = error};
+	struct joiner_result result = {.error = error, .woken = how->woken, .copy = how->copy};
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int))];
@@ -533,7 +539,7 @@ static void send_result(int channel, int error, int fd)
 		control.header.cmsg_level = SOL_SOCKET;
 		control.header.cmsg_type = SCM_RIGHTS;
 		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &how->socket, sizeof(int));
 	}
 	(void)sendmsg(channel, &m, MSG_NOSIGNAL);
 }
@@ -550,20 +556,28 @@ static void clean(struct course *c)
 	subject_close(c->subject);
 	if (c->lock >= 0)
 		close(c->lock);
-	if (c->socket >= 0)
-		close(c->socket);
+	if (c->result.socket >= 0)
+		close(c->result.socket);
+}
+
+static int join_by_force(struct course *c)
+{
+	int error = subject_open(&c->subject, c->options->pid, c->options->sandbox);
+
+	error = error ?: find_room(c);
+	error = error ?: await_earlier(c);
+	error = error ?: make_thread(c);
+	return error ?: load(c);
 }
 
 void joiner_run(int channel, const struct join_options *options)
 {
-	struct course c = {.options = options, .lock = -1, .socket = -1};
+	struct course c = {
+		.options = options, .channel = channel, .lock = -1, .result = {.socket = -1}};
 	int error = take_lock(&c);
 
-	error = error ?: subject_open(&c.subject, options->pid);
-	error = error ?: find_room(&c);
-	error = error ?: await_earlier(&c);
-	error = error ?: make_thread(&c);
-	error = error ?: load(&c);
-	send_result(channel, error, c.socket);
+	if (!error && wake(options, &c.result))
+		error = join_by_force(&c);
+	send_result(channel, error, &c.result);
 	clean(&c);
 }

@@ -9,6 +9,8 @@
 /* What the joiner sends, with the socket as a descriptor if there is no error. */
 struct joiner_result {
 	int32_t error; /* -errno */
+	int32_t woken;
+	uint64_t copy;
 	char text[JOINER_TEXT];
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
+ * What its files say is asked of the sandbox, once for each (subject_files.h). An answer that is
+ * wrong leads to addresses in the program, and nowhere else.
+ *
  * The descriptor of the memory is opened first: if another program begins in the process meanwhile,
  * what is read and written by it is nobody's any more.
  *
@@ -16,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -26,7 +28,7 @@
 #include "base/printable.h"
 #include "base/proc_text.h"
 #include "base/vec.h"
-#include "elf/elf_file.h"
+#include "join/subject_files.h"
 
 #define MAPS_BYTES_MAX	 ((size_t)64 << 20)
 #define STATUS_BYTES_MAX 65536
@@ -49,15 +51,23 @@ struct range {
 	uint64_t start, end;
 };
 
+/* What the file of a mapping says; once it was asked. */
+struct look {
+	uint32_t mapping;
+	int error; /* 0 or -errno */
+	struct code_facts facts;
+};
+
 struct subject {
 	uint32_t pid;
 	int pidfd, memory;
+	struct subject_files *files;
+	struct vec(struct look *) looks; /* FILES_MAX at most */
 	struct vec(struct mapping) mappings;
 	struct buf paths; /* strings, from byte 1 on */
 	struct vec(struct range) unsafe, libraries;
 	struct subject_functions functions;
-	unsigned int files_left;
-	struct stat program; /* its file; all 0: not known */
+	struct file_identity program; /* its file */
 };
 
 void subject_close(struct subject *t)
@@ -68,6 +78,10 @@ void subject_close(struct subject *t)
 		close(t->memory);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
+	subject_files_free(t->files);
+	vec_foreach (look, &t->looks)
+		free(*look);
+	vec_release(&t->looks);
 	vec_release(&t->mappings);
 	vec_release(&t->unsafe);
 	vec_release(&t->libraries);
@@ -181,55 +195,7 @@ static bool is_c_library(const char *name)
 	return is_one_of(name, names);
 }
 
-/* Device and inode are those of the mapping, or the path is not that file. */
-static int open_by_path(const struct subject *t, const struct mapping *m)
-{
-	char path[4200];
-	struct stat st;
-	int fd;
-
-	if ((size_t)snprintf(path, sizeof(path), "/proc/%u/root%s", t->pid, path_of(t, m)) >=
-		sizeof(path))
-		return -ENAMETOOLONG;
-	fd = io_open_regular(path, &st);
-	if (fd < 0)
-		return fd;
-	if (st.st_ino == m->inode && major(st.st_dev) == m->major && minor(st.st_dev) == m->minor)
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* The file that is mapped, also when its path is another's by now: where that may be opened. */
-static int open_file(struct subject *t, const struct mapping *m, struct elf_file **ret)
-{
-	char path[80];
-	struct stat st;
-	int fd;
-
-	if (!t->files_left)
-		return -E2BIG;
-	t->files_left--;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, t->pid, m->start,
-		m->end);
-	fd = io_open_regular(path, &st);
-	if (fd < 0)
-		fd = open_by_path(t, m);
-	return fd < 0 ? fd : elf_file_open_fd(ret, fd, path_of(t, m));
-}
-
-/* The address of a function of the file, if it is in this mapping; 0: it is not. */
-static uint64_t find_function(const struct mapping *m, struct elf_file *f, const char *name)
-{
-	uint64_t offset;
-
-	if (elf_file_find_function(f, name, &offset) || offset < m->offset ||
-		offset - m->offset >= m->end - m->start)
-		return 0;
-	return m->start + (offset - m->offset);
-}
-
-/* --- what matters of it ----------------------------------------------------------------------- */
+/* --- what its files say ----------------------------------------------------------------------- */
 
 /* What the code in the program calls. */
 #define FUNCTIONS(F)                                                                               \
@@ -239,11 +205,100 @@ static uint64_t find_function(const struct mapping *m, struct elf_file *f, const
 	F(pthread_join)                                                                            \
 	F(pthread_attr_init) F(pthread_attr_setstack) F(dlopen) F(dlsym) F(dlerror)
 
-static void note_functions(struct subject *t, const struct mapping *m, struct elf_file *f)
+#define ALLOCATOR(F)                                                                               \
+	F(malloc)                                                                                  \
+	F(free)                                                                                    \
+	F(calloc)                                                                                  \
+	F(realloc)                                                                                 \
+	F(memalign) F(posix_memalign) F(aligned_alloc) F(malloc_trim) F(malloc_usable_size)
+
+#define TEXT(name)  #name "\0"
+#define INDEX(name) AT_##name,
+
+/* In the order of the answers: those of the allocator come first. */
+enum wanted {
+	ALLOCATOR(INDEX) ALLOCATOR_END,
+	BEFORE_FUNCTIONS = ALLOCATOR_END - 1,
+	FUNCTIONS(INDEX) WANTED_END
+};
+
+#define NAMES(list, n)                                                                             \
+	{                                                                                          \
+		.text = list, .size = sizeof(list) - 1, .count = (n)                               \
+	}
+
+static const struct function_names no_names = {.text = ""};
+static const struct function_names allocator_names = NAMES(ALLOCATOR(TEXT), ALLOCATOR_END);
+static const struct function_names all_names = NAMES(ALLOCATOR(TEXT) FUNCTIONS(TEXT), WANTED_END);
+
+/* The program itself, which may bring its allocator. */
+static bool is_program(const struct subject *t, const struct mapping *m)
+{
+	return t->program.inode == m->inode && t->program.device == makedev(m->major, m->minor);
+}
+
+static const struct function_names *names_in(const struct subject *t, const struct mapping *m)
+{
+	return is_c_library(name_of(t, m)) ? &all_names
+	       : is_program(t, m)	   ? &allocator_names
+					   : &no_names;
+}
+
+static int ask_about(struct subject *t, const struct mapping *m, struct code_facts *ret)
+{
+	const struct open_mapped mapped = {.pid = t->pid,
+		.start = m->start,
+		.end = m->end,
+		.device = makedev(m->major, m->minor),
+		.inode = m->inode,
+		.if_gone = {OPEN_NOBODY, OPEN_NOBODY}};
+
+	return subject_files_of_mapping(t->files, &mapped, path_of(t, m), names_in(t, m), ret);
+}
+
+/* 0 or -errno, without text. */
+static int look_into(struct subject *t, const struct mapping *m, const struct code_facts **ret)
+{
+	uint32_t mapping = (uint32_t)(m - t->mappings.items);
+	struct look *look;
+
+	vec_foreach (known, &t->looks)
+		if ((*known)->mapping == mapping) {
+			*ret = &(*known)->facts;
+			return (*known)->error;
+		}
+	if (t->looks.count == FILES_MAX)
+		return -E2BIG;
+	look = calloc(1, sizeof(*look));
+	if (!look || vec_push(&t->looks, look)) {
+		free(look);
+		return -ENOMEM;
+	}
+	look->mapping = mapping;
+	look->error = ask_about(t, m, &look->facts);
+	*ret = &look->facts;
+	return look->error;
+}
+
+/* The address of a function of the file, if it is in this mapping; 0: it is not. */
+static uint64_t address_of(
+	const struct mapping *m, const struct code_facts *facts, enum wanted function)
+{
+	uint64_t offset = facts->functions[function];
+
+	if (!offset || offset < m->offset || offset - m->offset >= m->end - m->start)
+		return 0;
+	return m->start + (offset - m->offset);
+}
+
+/* --- what matters of it ----------------------------------------------------------------------- */
+
+static void note_functions(
+	struct subject *t, const struct mapping *m, const struct code_facts *facts)
 {
 #define NOTE(name)                                                                                 \
 	if (!t->functions.name)                                                                    \
-		t->functions.name = find_function(m, f, #name);
+		t->functions.name = address_of(m, facts, AT_##name);
 	FUNCTIONS(NOTE)
 #undef NOTE
 }
@@ -264,14 +319,13 @@ static int add_range(struct subject *t, uint64_t start, uint64_t end)
 	return vec_push(&t->unsafe, (struct range){start, end}) ? error_memory("its code") : 0;
 }
 
-static int note_allocator(struct subject *t, const struct mapping *m, struct elf_file *f)
+static int note_allocator(
+	struct subject *t, const struct mapping *m, const struct code_facts *facts)
 {
-	static const char *const names[] = {"malloc", "free", "calloc", "realloc", "memalign",
-		"posix_memalign", "aligned_alloc", "malloc_trim", "malloc_usable_size"};
 	struct range r = {UINT64_MAX, 0};
 
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-		uint64_t address = find_function(m, f, names[n]);
+	for (enum wanted n = 0; n < ALLOCATOR_END; n++) {
+		uint64_t address = address_of(m, facts, n);
 
 		if (address && address < r.start)
 			r.start = address;
@@ -287,13 +341,6 @@ static int note_library(struct subject *t, const struct mapping *m)
 									 : 0;
 }
 
-/* The program itself, which may bring its allocator. */
-static bool is_program(const struct subject *t, const struct mapping *m)
-{
-	return t->program.st_ino && t->program.st_ino == m->inode &&
-	       minor(t->program.st_dev) == m->minor && major(t->program.st_dev) == m->major;
-}
-
 static int refuse_unread(const struct subject *t, const struct mapping *m, int error)
 {
 	struct buf shown = BUF_INIT;
@@ -306,9 +353,9 @@ static int refuse_unread(const struct subject *t, const struct mapping *m, int e
 
 static int note_code(struct subject *t, const struct mapping *m)
 {
+	const struct code_facts *facts;
 	const char *name = name_of(t, m);
-	struct elf_file *f;
-	int error = 0;
+	int error;
 
 	if (is_loader(name))
 		return note_library(t, m) ?: add_range(t, m->start, m->end);
@@ -316,16 +363,14 @@ static int note_code(struct subject *t, const struct mapping *m)
 		return add_range(t, m->start, m->end);
 	if (!is_c_library(name) && !is_program(t, m))
 		return 0;
-	error = open_file(t, m, &f);
+	error = look_into(t, m, &facts);
 	if (error)
 		return is_c_library(name) ? refuse_unread(t, m, error) : 0;
 	if (is_c_library(name)) {
-		note_functions(t, m, f);
+		note_functions(t, m, facts);
 		error = note_library(t, m);
 	}
-	error = error ?: note_allocator(t, m, f);
-	elf_file_close(f);
-	return error;
+	return error ?: note_allocator(t, m, facts);
 }
 
 /* Its loader and C library are one file, by either of two names. */
@@ -412,23 +457,17 @@ static int check_status(const struct subject *t)
 
 static int check_program(struct subject *t)
 {
-	unsigned char head[EI_NIDENT + 4];
-	char path[32];
-	uint16_t machine;
-	ssize_t size;
-	int fd;
+	struct opened opened = {0};
+	struct code_facts facts;
+	int error = subject_files_of_program(t->files, t->pid, &no_names, &opened, &facts);
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", t->pid);
-	fd = io_open_regular(path, &t->program);
-	if (fd < 0)
-		return error_errno(fd, "cannot read its program");
-	size = io_read_full(fd, head, sizeof(head));
-	close(fd);
-	if (size != sizeof(head) || memcmp(head, ELFMAG, SELFMAG))
-		return error_set(-ENOEXEC, "its program is no ELF file");
-	memcpy(&machine, head + EI_NIDENT + 2, sizeof(machine));
-	if (head[EI_CLASS] != ELFCLASS64 || machine != EM_X86_64)
+	if (error == -ENOEXEC)
+		return error_set(error, "its program is no ELF file");
+	if (error)
+		return error_errno(error, "cannot read its program");
+	if (!facts.is_64bit || facts.machine != EM_X86_64)
 		return error_set(-ENOTSUP, "it is not a 64-bit program for x86-64");
+	t->program = opened.identity;
 	return 0;
 }
 
@@ -451,12 +490,18 @@ static int open_memory(struct subject *t)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
 		return error_set(-EPERM,
-			"we may not trace it (CAP_SYS_PTRACE, or the same user and "
-			"kernel.yama.ptrace_scope 0)");
+			"we may not trace it (CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, or the same "
+			"user and kernel.yama.ptrace_scope 0)");
 	return error_errno(-errno, "cannot open its memory");
 }
 
-int subject_open(struct subject **ret, uint32_t pid)
+static int begin_files(struct subject *t, const char *program)
+{
+	t->files = subject_files_new(program);
+	return t->files ? 0 : error_memory("its files");
+}
+
+int subject_open(struct subject **ret, uint32_t pid, const char *program)
 {
 	struct subject *t = calloc(1, sizeof(*t));
 	int error;
@@ -465,10 +510,10 @@ int subject_open(struct subject **ret, uint32_t pid)
 		return error_memory("a process");
 	t->pid = pid;
 	t->pidfd = t->memory = -1;
-	t->files_left = FILES_MAX;
 	error = open_process(t);
 	error = error ?: check_status(t);
 	error = error ?: open_memory(t);
+	error = error ?: begin_files(t, program);
 	error = error ?: check_program(t);
 	error = error ?: read_maps(t);
 	error = error ?: note_all_code(t);
@@ -512,16 +557,16 @@ static uint64_t cave_in(struct subject *t, const struct mapping *m, size_t size,
 	bool (*is_ours)(const uint8_t *bytes, size_t size))
 {
 	uint8_t bytes[CAVE_MOST];
-	struct elf_code code;
-	struct elf_file *f;
+	const struct code_facts *facts;
 	uint64_t found = 0;
 
-	if (open_file(t, m, &f))
+	if (look_into(t, m, &facts))
 		return 0;
-	for (size_t n = 0; !found && elf_file_code_at(f, n, &code); n++) {
-		uint64_t end = code.offset + code.size - m->offset, at;
+	for (uint32_t n = 0; !found && n < facts->code_count; n++) {
+		const struct elf_code *code = &facts->code[n];
+		uint64_t end = code->offset + code->size - m->offset, at;
 
-		if (code.offset < m->offset || end < code.size || end >= m->end - m->start)
+		if (code->offset < m->offset || end < code->size || end >= m->end - m->start)
 			continue;
 		at = (m->start + end + 15) & ~15ull;
 		if (m->end - at < size || m->end - at > CAVE_MOST ||
@@ -530,7 +575,6 @@ static uint64_t cave_in(struct subject *t, const struct mapping *m, size_t size,
 		if (is_filling(bytes, size) || is_ours(bytes, size))
 			found = at;
 	}
-	elf_file_close(f);
 	return found;
 }
 

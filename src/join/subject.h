@@ -23,9 +23,9 @@ struct subject_functions {
 	uint64_t dlopen, dlsym, dlerror;
 };
 
-/* 0, or -errno with error_text: why it cannot be joined, in one line that goes behind "process
- * 12". */
-int subject_open(struct subject **ret, uint32_t pid);
+/* `program` is executed for the processes that read its files (subject_files.h): borrowed. 0, or
+ * -errno with error_text: why it cannot be joined, in one line that goes behind "process 12". */
+int subject_open(struct subject **ret, uint32_t pid, const char *program);
 /* NULL is fine. */
 void subject_close(struct subject *t);
 

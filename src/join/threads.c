@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ enum rank {
 	RANK_RESTARTS, /* waits in a call that is begun again as if nothing had been */
 	RANK_RUNS,
 	RANK_BEGINS, /* waits in one whose time begins anew */
+	RANK_AHEAD,  /* runs in real time: the thread that it makes may have to wait for it */
 	RANKS,
 	RANK_UNFIT = RANKS,
 };
@@ -201,13 +203,23 @@ static enum rank rank_of_call(const struct place *p)
 	}
 }
 
+static bool is_of_policy(pid_t tid, int policy)
+{
+	int its = sched_getscheduler(tid);
+
+	return its >= 0 && (its & ~SCHED_RESET_ON_FORK) == policy;
+}
+
 static enum rank rank_of(const struct subject *t, uint32_t pid, pid_t tid, size_t words)
 {
 	char state = state_of(pid, tid);
 	struct place place;
 
+	if (is_of_policy(tid, SCHED_DEADLINE))
+		return RANK_UNFIT; /* the kernel lets it make no thread */
 	if (state == 'R')
-		return RANK_RUNS;
+		return is_of_policy(tid, SCHED_FIFO) || is_of_policy(tid, SCHED_RR) ? RANK_AHEAD
+										    : RANK_RUNS;
 	if (state != 'S' || !find_place(pid, tid, &place) || subject_is_unsafe(t, place.pc) ||
 		has_unsafe_word(t, place.sp, words))
 		return RANK_UNFIT;

@@ -8,8 +8,8 @@
 /*
  * Stops a thread at a moment at which it holds no lock of the loader or the allocator, as far as
  * can be seen. Those that wait in a call that the kernel begins again come first, then those that
- * run, then those whose wait begins anew. One at a time; the others go on. 0, or -errno with
- * error_text.
+ * run, then those whose wait begins anew, and last those that run in real time. One at a time; the
+ * others go on. 0, or -errno with error_text.
  */
 int threads_borrow(const struct subject *t, uint32_t pid, struct tracee *ret);
 

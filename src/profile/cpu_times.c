@@ -131,26 +131,43 @@ bool cpu_times_decode(const uint8_t *p, const uint8_t *end, uint32_t last, struc
 
 /* ------------------------------------------------------------------ divided */
 
-/* What the first `passed_ns` of all periods have of the account. */
-static uint64_t part_until(const struct cpu_time *a, uint64_t passed_ns)
+/* What the first `passed_ns` of all periods have of a time. */
+static uint64_t part_until(const struct cpu_time *a, uint64_t passed_ns, uint64_t of_ns)
 {
-	uint64_t sampled_ns = a->is.run_ns - a->is.kernel_ns;
-
 	if (!a->periods_ns || passed_ns >= a->periods_ns)
-		return sampled_ns;
-	return (uint64_t)((unsigned __int128)sampled_ns * passed_ns / a->periods_ns);
+		return of_ns;
+	return (uint64_t)((unsigned __int128)of_ns * passed_ns / a->periods_ns);
+}
+
+static uint64_t sampled_ns(const struct cpu_time *a)
+{
+	return a->is.run_ns - a->is.kernel_ns;
+}
+
+static uint64_t passed_with(const struct cpu_time *a, uint64_t period_ns)
+{
+	uint64_t passed_ns;
+
+	return __builtin_add_overflow(a->passed_ns, period_ns, &passed_ns) ? a->periods_ns
+									   : passed_ns;
 }
 
 uint64_t cpu_time_next_part(struct cpu_time *a, uint64_t period_ns)
 {
-	uint64_t before_ns = part_until(a, a->passed_ns);
+	uint64_t before_ns = part_until(a, a->passed_ns, sampled_ns(a));
 
-	if (__builtin_add_overflow(a->passed_ns, period_ns, &a->passed_ns))
-		a->passed_ns = a->periods_ns;
-	return part_until(a, a->passed_ns) - before_ns;
+	a->passed_ns = passed_with(a, period_ns);
+	return part_until(a, a->passed_ns, sampled_ns(a)) - before_ns;
+}
+
+uint64_t cpu_time_next_kernel_part(const struct cpu_time *a, uint64_t period_ns, bool kept)
+{
+	return kept ? part_until(a, passed_with(a, period_ns), a->is.kernel_ns) -
+			       part_until(a, a->passed_ns, a->is.kernel_ns)
+		    : 0;
 }
 
 uint64_t cpu_time_part(const struct cpu_time *a, uint64_t period_ns)
 {
-	return part_until(a, period_ns);
+	return part_until(a, period_ns, sampled_ns(a));
 }

@@ -19,6 +19,8 @@ struct cpu_time {
 	bool known;	     /* `is` was recorded */
 	uint64_t periods_ns; /* the sum of their periods, as they were recorded */
 	uint64_t passed_ns;  /* of that sum, what was divided */
+	/* of is.kernel_ns: as much as samples have that were kept of it */
+	uint64_t kept_kernel_ns;
 };
 
 /* By thread id; threads beyond have none. */
@@ -45,5 +47,7 @@ bool cpu_times_decode(const uint8_t *p, const uint8_t *end, uint32_t last, struc
 
 /* The part of the next sample of a thread. The parts of all its samples add up to the account. */
 uint64_t cpu_time_next_part(struct cpu_time *a, uint64_t period_ns);
+/* So too of is.kernel_ns, before the other; 0 for a sample that is not kept. */
+uint64_t cpu_time_next_kernel_part(const struct cpu_time *a, uint64_t period_ns, bool kept);
 /* The same for samples in no order, but for a nanosecond. */
 uint64_t cpu_time_part(const struct cpu_time *a, uint64_t period_ns);

@@ -18,6 +18,7 @@ enum {
 enum {
 	CALL_INSTANCE = 1 << 0, /* the instance is given, else as before */
 	CALL_RESULT = 1 << 1,	/* the result is given, else 0 */
+	CALL_OBSERVED = 1 << 2, /* it was observed */
 };
 
 /* A piece of work with flags above the fourth takes a second byte for its head. */
@@ -73,6 +74,12 @@ enum {
 	SYNC_RECORDED = 1 << 2, /* recorded_ns is given, else 0 */
 };
 
+enum {
+	MARKER_THREAD = 1 << 0, /* the thread is given, else as before */
+	MARKER_DOMAIN = 1 << 1, /* the domain is given, else as before */
+	MARKER_UNFINISHED = 1 << 2,
+};
+
 /* `api` and the kind of call share a number; `name` and the kind of a driver's event, too. */
 #define CALL_KIND_BITS 3
 _Static_assert(CALL_KINDS <= 1 << CALL_KIND_BITS, "call kinds need more bits");
@@ -99,6 +106,7 @@ void event_coder_reset(struct event_coder *c)
 	c->driver = (struct profile_driver){0};
 	c->job = 0;
 	c->waiting = 0;
+	c->marking = c->domain = 0;
 }
 
 static struct call_slot *slot_of(struct event_coder *c, uint32_t instance, uint32_t correlation)
@@ -189,6 +197,13 @@ bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COU
 	       s->kind >= 1 && s->kind < SYNC_KINDS;
 }
 
+bool marker_is_valid(const struct profile_marker *m, const uint32_t counts[TABLE_COUNT])
+{
+	return m->thread <= counts[TABLE_THREADS] && m->name <= counts[TABLE_STRINGS] &&
+	       m->domain <= counts[TABLE_STRINGS] && m->kind >= 1 && m->kind < MARKER_KINDS &&
+	       (m->kind != MARKER_MOMENT || !m->duration_ns);
+}
+
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT])
 {
 	switch (e->kind) {
@@ -212,6 +227,8 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 		return life_is_valid(&e->life, counts);
 	case EVENT_SYNC:
 		return sync_is_valid(&e->sync, counts);
+	case EVENT_MARKER:
+		return marker_is_valid(&e->marker, counts);
 	}
 	return false;
 }
@@ -342,7 +359,8 @@ static void decode_sample(
 uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *call, uint8_t *start)
 {
 	unsigned int flags = (call->instance != c->instance ? CALL_INSTANCE : 0) |
-			     (call->result ? CALL_RESULT : 0);
+			     (call->result ? CALL_RESULT : 0) |
+			     (call->observed ? CALL_OBSERVED : 0);
 	uint8_t *p = begin(start, EVENT_CALL, flags);
 
 	p = put_id(c, EVENT_CALL, flags & CALL_INSTANCE, call->instance, call->correlation, p);
@@ -372,6 +390,7 @@ static void decode_call(
 	api_and_kind >>= CALL_KIND_BITS;
 	ret->api = api_and_kind <= UINT32_MAX ? (uint32_t)api_and_kind : UINT32_MAX;
 	ret->result = flags & CALL_RESULT ? (int32_t)unzigzag(varint_get(p)) : 0;
+	ret->observed = flags & CALL_OBSERVED;
 	remember_call(c, ret);
 }
 
@@ -771,6 +790,40 @@ static bool decode_sync(
 	return true;
 }
 
+uint8_t *event_encode_marker(struct event_coder *c, const struct profile_marker *m, uint8_t *start)
+{
+	unsigned int flags = (m->thread != c->marking ? MARKER_THREAD : 0) |
+			     (m->domain != c->domain ? MARKER_DOMAIN : 0) |
+			     (m->unfinished ? MARKER_UNFINISHED : 0);
+	uint8_t *p = begin(start, EVENT_MARKER, flags);
+
+	p = put_time(c, EVENT_MARKER, m->start_ns, p);
+	p = varint_put(p, m->duration_ns);
+	p = varint_put(p, m->kind);
+	p = varint_put(p, m->name);
+	if (flags & MARKER_THREAD)
+		p = varint_put(p, c->marking = m->thread);
+	if (flags & MARKER_DOMAIN)
+		p = varint_put(p, c->domain = m->domain);
+	return finish(start, p);
+}
+
+static void decode_marker(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_marker *ret)
+{
+	ret->start_ns = get_time(c, EVENT_MARKER, p);
+	ret->duration_ns = varint_get(p);
+	ret->kind = get_table_id(p);
+	ret->name = get_table_id(p);
+	if (flags & MARKER_THREAD)
+		c->marking = get_table_id(p);
+	if (flags & MARKER_DOMAIN)
+		c->domain = get_table_id(p);
+	ret->thread = c->marking;
+	ret->domain = c->domain;
+	ret->unfinished = flags & MARKER_UNFINISHED;
+}
+
 /* Removes the kind from an event's head, which leaves the flags. */
 static enum profile_event_kind decode_kind(uint64_t *head)
 {
@@ -829,6 +882,9 @@ int event_decode(
 		break;
 	case EVENT_SYNC:
 		sound = decode_sync(c, flags, &at, &ret->sync);
+		break;
+	case EVENT_MARKER:
+		decode_marker(c, flags, &at, &ret->marker);
 		break;
 	default:
 		return at <= event_end ? 0 : -1;

@@ -27,7 +27,7 @@
 #define CALL_SLOTS 4096
 
 /* The last of enum profile_event_kind. */
-#define EVENT_LAST EVENT_SYNC
+#define EVENT_LAST EVENT_MARKER
 
 struct call_slot {
 	uint64_t start_ns;
@@ -48,6 +48,7 @@ struct event_coder {
 	struct profile_count count;	      /* the last one */
 	struct profile_driver driver;	      /* the last one */
 	uint32_t waiting;		      /* thread of the last wait */
+	uint32_t marking, domain;	      /* thread and domain of the last marker */
 	struct call_slot slots[CALL_SLOTS];
 };
 
@@ -67,6 +68,8 @@ bool driver_is_valid(const struct profile_driver *d, const uint32_t counts[TABLE
 bool wait_is_valid(const struct profile_wait *w, const uint32_t counts[TABLE_COUNT]);
 bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COUNT]);
 bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT]);
+/* A moment must have no duration. */
+bool marker_is_valid(const struct profile_marker *m, const uint32_t counts[TABLE_COUNT]);
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
 
 /* Writes at most EVENT_MAX_BYTES; returns a pointer behind them. */
@@ -81,6 +84,7 @@ uint8_t *event_encode_driver(struct event_coder *c, const struct profile_driver 
 uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, uint8_t *p);
 uint8_t *event_encode_life(struct event_coder *c, const struct profile_life *l, uint8_t *p);
 uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, uint8_t *p);
+uint8_t *event_encode_marker(struct event_coder *c, const struct profile_marker *m, uint8_t *p);
 
 /* What event_decode may read beyond `end`. */
 #define EVENT_READ_PAST 192

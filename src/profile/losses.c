@@ -39,8 +39,8 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_NO_TRACER] = {"gpu_no_cupti", "processes in which no usable CUPTI was found",
 		.one = "process in which no usable CUPTI was found"},
 	[LOSS_GPU_NEVER_CONNECTED] = {"gpu_never_connected",
-		"processes that mapped the CUDA driver and never connected",
-		.one = "process that mapped the CUDA driver and never connected"},
+		"processes that mapped a GPU driver and never connected",
+		.one = "process that mapped a GPU driver and never connected"},
 	[LOSS_GPU_ABANDONED] = LOSS("gpu_abandoned", "GPU records whose writer died in the middle"),
 	[LOSS_GPU_CORRUPT] = LOSS("gpu_corrupt", "shared rings that were scribbled over and given up"),
 	[LOSS_GPU_NODES_FORGOTTEN] = LOSS("gpu_nodes_forgotten",
@@ -178,6 +178,14 @@ static const struct loss losses[LOSS_KINDS] = {
 		"processes whose GPU work was not recorded to the end: --overhead could not be held",
 		"process whose GPU work was not recorded to the end: --overhead could not be held"),
 	[LOSS_WALK_GUESSED] = WALK("walk_guessed", "some callers are guesses"),
+	[LOSS_WAITS_OBSERVED] = LOSS_ONE("waits_observed",
+		"calls that wait for the GPU, of observed programs, that had not returned when observing ended",
+		"call that waits for the GPU, of an observed program, that had not returned when observing ended"),
+	[LOSS_GPU_UNTIMED] = LESSER_ONE("gpu_untimed",
+		"pieces of GPU work without times of their own: unknown, or they contradict themselves",
+		"piece of GPU work without times of its own: unknown, or they contradict themselves"),
+	[LOSS_CALLS_OBSERVED] = LOSS_ONE("calls_observed",
+		"calls of observed programs: they came faster than they were read", "call of an observed program: they came faster than they were read"),
 };
 // clang-format on
 

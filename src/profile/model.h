@@ -17,11 +17,13 @@
  *	   work    (op, start, duration, launching stack)     the GPU did this
  *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
  *	   stall   (window, instruction, reason, samples)     warps were seen at a GPU instruction
- *	   count   (device, counter, time, value)             what a hardware counter of a GPU counted
+ *	   count   (device, counter, time, value)             what a hardware counter of a GPU counted, or a number
+ *	                                                      that somebody wrote down (no device)
  *	   driver  (source, ring, name, thread, duration)     the kernel's GPU driver did this
  *	   wait    (thread, stack, reason, duration)          a thread did not run
  *	   life    (thread, duration, time on a CPU)          a thread was there
  *	   sync    (thread, stack, API, stream, duration)     a call of a GPU API waited for the GPU
+ *	   marker  (thread, name, duration)                   the program gave this stretch of time a name
  *
  * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events
  * carry ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
@@ -239,6 +241,9 @@ struct profile_sample {
 	uint32_t stack; /* kernel frames, if any, are its leaf end */
 	uint32_t cpu;
 	enum profile_sample_kind kind;
+	/* what goes with it of the thread's time in the kernel that no sample stands for; set by
+	 * readers of a part of a recording (clip.h) */
+	uint64_t kernel_ns;
 };
 
 /*
@@ -331,6 +336,13 @@ enum profile_call_kind {
 	CALL_KINDS
 };
 
+/* From a reader that is asked for a part of the recording only (clip.h), in no file: what of the
+ * event lies before this piece of it. The event counts once, with the piece that has its begin. */
+struct profile_cut {
+	uint64_t passed_ns;
+	bool continued; /* it began before this piece */
+};
+
 /* One outermost call of a GPU API. */
 struct profile_call {
 	uint64_t start_ns;
@@ -342,8 +354,13 @@ struct profile_call {
 	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;
 	uint32_t correlation;
+	/* It was seen by the kernel, from outside of its program: nothing is known of its result
+	 * and its work, and its duration only if it waited. (A call that waits has none, either,
+	 * where only its begin was seen.) */
+	bool observed;
 	double weight; /* these two as in profile_work */
 	uint32_t burst;
+	struct profile_cut cut;
 };
 
 /* Why a piece of work has no launching stack. */
@@ -380,6 +397,7 @@ struct profile_work {
 	 * for (bursts.h). 1 and 0 where everything was recorded. */
 	double weight;
 	uint32_t burst;
+	struct profile_cut cut;
 };
 
 /* Why a call that asks for work has none. */
@@ -415,11 +433,12 @@ struct profile_stall {
 	uint64_t samples;
 };
 
-/* What a hardware counter counted in a stretch of time, on a whole device. */
+/* What a hardware counter counted in a stretch of time, on a whole device; or a number that was
+ * written down beside the recording, for as long as it held. */
 struct profile_count {
 	uint64_t start_ns;
 	uint64_t duration_ns;
-	uint32_t device;
+	uint32_t device; /* 0: not of a counter */
 	uint32_t counter;
 	double value; /* finite */
 };
@@ -448,6 +467,7 @@ struct profile_driver {
 	enum profile_driver_kind kind;
 	bool foreign;	 /* of a process that was not recorded, but used the same GPU */
 	bool unfinished; /* it went on when the recording ended: so long until then */
+	struct profile_cut cut;
 };
 
 /* Why a thread did not run. Names: profile_wait_reason_name. */
@@ -485,6 +505,7 @@ struct profile_wait {
 	enum profile_wait_reason reason;
 	/* the stack was not walked: it is that of the thread's last wait at the same site */
 	bool assumed;
+	struct profile_cut cut;
 };
 
 /* A thread's stay in the recording, written when it ends: duration = run + all its waits. */
@@ -519,6 +540,26 @@ struct profile_sync {
 	uint32_t context; /* as in profile_op */
 	uint32_t stream;  /* so too; SYNC_CONTEXT: 0 */
 	enum profile_sync_kind kind;
+	struct profile_cut cut;
+};
+
+/* How a program marked a stretch of time. Names: profile_marker_kind_name. */
+enum profile_marker_kind {
+	MARKER_RANGE = 1, /* of one thread, or begun by one and ended by another */
+	MARKER_MOMENT,	  /* it has no duration */
+	MARKER_KINDS
+};
+
+/* A program gave a stretch of time a name. */
+struct profile_marker {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* 0 in moments */
+	uint32_t thread;      /* that began it; 0: not known */
+	uint32_t name;	      /* string */
+	uint32_t domain;      /* string: whose name it is; 0: the program's */
+	enum profile_marker_kind kind;
+	bool unfinished; /* it went on when the recording ended: so long until then */
+	struct profile_cut cut;
 };
 
 enum profile_event_kind {
@@ -532,6 +573,7 @@ enum profile_event_kind {
 	EVENT_WAIT,
 	EVENT_LIFE,
 	EVENT_SYNC,
+	EVENT_MARKER,
 };
 
 struct profile_event {
@@ -547,6 +589,7 @@ struct profile_event {
 		struct profile_wait wait;
 		struct profile_life life;
 		struct profile_sync sync;
+		struct profile_marker marker;
 	};
 };
 
@@ -660,6 +703,11 @@ enum profile_loss {
 	LOSS_WALK_GUESSED, /* a reason as LOSS_WALK_NO_ROOT: callers were guessed */
 	/* processes that were not recorded any more, as that cost more than it might */
 	LOSS_GPU_OVERHEAD,
+	/* calls that wait for the GPU, in observed programs, that returned after the window, or the
+	 * recording, was over */
+	LOSS_WAITS_OBSERVED,
+	LOSS_CALLS_OBSERVED, /* calls of observed programs that came faster than they were read */
+	LOSS_GPU_UNTIMED,    /* work without times of its own: unknown or contradictory */
 	LOSS_KINDS
 };
 
@@ -686,6 +734,12 @@ enum profile_loss {
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
 #define META_JOINED	  "joined" /* pids of programs that ran already, a line each; absent: none */
+#define META_OBSERVED                                                                              \
+	"observed" /* programs of whose GPU work only the calls were seen: lines, pid and why */
+#define META_UNSEEN                                                                                \
+	"unseen" /* of a recording that grows: programs whose GPU work is not recorded, and why: \
+		    lines of text; absent: none */
+#define META_WOKEN "woken" /* those of them in which a library slept already; absent: none */
 #define META_OVERHEAD                                                                              \
 	"overhead" /* percent: GPU work was recorded in bursts, at this cost at most; absent: all was */
 #define META_STALLS                                                                                \
@@ -718,11 +772,33 @@ static inline uint64_t profile_weighed(uint64_t n, double weight)
 	return weight == 1 ? n : profile_rounded((double)n * weight);
 }
 
+/* So too of a piece of something longer: what all its pieces have adds up to what the whole has. */
+static inline uint64_t profile_weighed_piece(
+	uint64_t ns, double weight, const struct profile_cut *cut)
+{
+	if (weight == 1)
+		return ns;
+	return profile_weighed(cut->passed_ns + ns, weight) -
+	       profile_weighed(cut->passed_ns, weight);
+}
+
+/* The GPU time and the time of the calls that it stands for. */
+static inline uint64_t profile_work_ns(const struct profile_work *w)
+{
+	return profile_weighed_piece(w->duration_ns, w->weight, &w->cut);
+}
+
+static inline uint64_t profile_call_ns(const struct profile_call *c)
+{
+	return profile_weighed_piece(c->duration_ns, c->weight, &c->cut);
+}
+
 /* Short names ("HtoD", "pinned", "failed", ...) and sentences for reports; never NULL. */
 const char *profile_copy_name(unsigned int kind);
 const char *profile_memory_name(unsigned int kind);
 const char *profile_call_kind_name(unsigned int kind);
 const char *profile_driver_kind_name(unsigned int kind);
+const char *profile_marker_kind_name(unsigned int kind);
 const char *profile_wait_reason_name(unsigned int reason);
 /* What stands where a sample has no stack. */
 const char *profile_sample_note(unsigned int kind);

@@ -66,6 +66,11 @@ static const char *const driver_kind_names[] = {
 	[DRIVER_OTHER] = "other",
 };
 
+static const char *const marker_kind_names[MARKER_KINDS] = {
+	[MARKER_RANGE] = "range",
+	[MARKER_MOMENT] = "moment",
+};
+
 static const char *const wait_reason_names[WAIT_REASONS] = {
 	[WAIT_OTHER] = "other",
 	[WAIT_RUN_QUEUE] = "run queue",
@@ -97,6 +102,11 @@ const char *profile_call_kind_name(unsigned int kind)
 const char *profile_driver_kind_name(unsigned int kind)
 {
 	return NAME_OF(driver_kind_names, kind);
+}
+
+const char *profile_marker_kind_name(unsigned int kind)
+{
+	return NAME_OF(marker_kind_names, kind);
 }
 
 const char *profile_wait_reason_name(unsigned int reason)

@@ -22,6 +22,8 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "profile/bursts.h"
+#include "profile/chunk_times.h"
+#include "profile/clip.h"
 #include "profile/cpu_times.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
@@ -78,9 +80,15 @@ struct profile_reader {
 	const void *skips_arg;
 	bool skipped; /* some events were left out */
 
+	const struct profile_clip *clip; /* NULL: the whole recording */
+	struct profile_event whole;	 /* the last event that it selects */
+	bool in_pieces;			 /* there may be more pieces of it */
+	size_t span;			 /* where to look for the next */
+
 	bool ended; /* the last chunk was an end mark */
 	bool done;  /* nothing more will be read */
 	char incomplete[200];
+	char until_incomplete[200]; /* why nothing behind `until` is read */
 };
 
 /* Ends the reading for this reason; returns 0, as this is no error. */
@@ -137,7 +145,7 @@ static int want(struct profile_reader *r, size_t need)
 	r->at = 0;
 	if (grow_buffer(r, need))
 		return fail_memory(r);
-	most = r->skips ? need : r->capacity;
+	most = r->skips || (r->clip && r->clip->chunks) ? need : r->capacity;
 	n = io_read_full(r->fd, r->buffer + r->used, most - r->used);
 	if (n < 0) {
 		r->done = true;
@@ -344,6 +352,7 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	for (int kind = EVENT_DRIVER; kind <= EVENT_SYNC; kind++)
 		same_events &= get_late(&p, end) == r->events_of[kind];
 	same &= get_late(&p, end) == r->counts[TABLE_BURSTS];
+	same_events &= get_late(&p, end) == r->events_of[EVENT_MARKER];
 	if (!same || (!same_events && !r->skipped) || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -419,6 +428,35 @@ static int pass_over(struct profile_reader *r, size_t size)
 	return error_errno(-errno, "cannot read '%s'", r->path);
 }
 
+/* Samples that are passed over have had their turns. */
+static void pass_turns(struct profile_reader *r)
+{
+	const struct chunk_times *chunks = r->clip->chunks;
+	const struct chunk_time *t = chunk_times_find(chunks, r->start);
+	const struct chunk_turn *turns;
+	size_t count;
+
+	if (!t || t->begin != r->start)
+		return;
+	count = chunk_times_turns(chunks, t, &turns);
+	for (size_t i = 0; i < count; i++) {
+		struct cpu_time *a = cpu_times_find(&r->accounts, turns[i].thread);
+
+		if (a)
+			a->passed_ns = turns[i].passed_ns;
+	}
+}
+
+static bool passes_over(struct profile_reader *r)
+{
+	if (r->skips && r->skips(r->skips_arg, r->start))
+		return true;
+	if (!r->clip || !clip_skips_chunk(r->clip, r->start))
+		return false;
+	pass_turns(r);
+	return true;
+}
+
 /* Takes the next chunk, whatever it is: 0 or -errno. */
 static int next_chunk(struct profile_reader *r)
 {
@@ -427,8 +465,11 @@ static int next_chunk(struct profile_reader *r)
 	int got;
 
 	r->start = r->next;
-	if (r->next >= r->until)
-		return stop_at_end(r, 0);
+	if (r->next >= r->until) {
+		r->done = true;
+		memcpy(r->incomplete, r->until_incomplete, sizeof(r->incomplete));
+		return 0;
+	}
 	got = want(r, CHUNK_HEADER_BYTES);
 	memcpy(r->counts_before, r->counts, sizeof(r->counts));
 	if (got <= 0)
@@ -437,7 +478,7 @@ static int next_chunk(struct profile_reader *r)
 	size = get_u32((uint8_t *)r->buffer + r->at + 4);
 	if (size > CHUNK_MAX_BYTES)
 		return stop_damaged(r, "is too large to be one");
-	if (type == CHUNK_EVENTS && r->skips && r->skips(r->skips_arg, r->start))
+	if (type == CHUNK_EVENTS && passes_over(r))
 		return pass_over(r, CHUNK_HEADER_BYTES + (size_t)size);
 	got = want(r, CHUNK_HEADER_BYTES + (size_t)size);
 	if (got <= 0)
@@ -464,26 +505,35 @@ static void count_event(struct profile_reader *r, const struct profile_event *e)
 		r->stall_samples += e->stall.samples;
 }
 
-/* Divides the thread's account. */
+/* Divides the thread's account, and of a part of the recording its time in the kernel, too: as
+ * large a part of it as the samples there have. */
 static void weigh_sample(const struct profile_reader *r, struct profile_sample *s)
 {
 	struct cpu_time *a = cpu_times_find(&r->accounts, s->thread);
 
-	if (a)
-		s->period_ns = r->skips ? cpu_time_part(a, s->period_ns)
-					: cpu_time_next_part(a, s->period_ns);
+	s->kernel_ns = 0;
+	if (!a)
+		return;
+	if (r->clip)
+		s->kernel_ns = cpu_time_next_kernel_part(
+			a, s->period_ns, clip_has_time(r->clip, s->time_ns));
+	a->kept_kernel_ns += s->kernel_ns;
+	s->period_ns =
+		r->skips ? cpu_time_part(a, s->period_ns) : cpu_time_next_part(a, s->period_ns);
 }
 
 static void weigh_work(const struct profile_reader *r, struct profile_work *w)
 {
 	w->burst = bursts_find(&r->bursts, w->instance, w->launch_ns ? w->launch_ns : w->start_ns);
 	w->weight = bursts_weight(&r->bursts, w->burst);
+	w->cut = (struct profile_cut){0};
 }
 
 static void weigh_call(const struct profile_reader *r, struct profile_call *c)
 {
 	c->burst = bursts_find(&r->bursts, c->instance, c->start_ns);
 	c->weight = bursts_weight(&r->bursts, c->burst);
+	c->cut = (struct profile_cut){0};
 }
 
 static void weigh_pending(const struct profile_reader *r, struct profile_pending *p)
@@ -501,6 +551,29 @@ static void weigh(const struct profile_reader *r, struct profile_event *e)
 		weigh_call(r, &e->call);
 	else if (e->kind == EVENT_PENDING)
 		weigh_pending(r, &e->pending);
+	else if (e->kind == EVENT_DRIVER)
+		e->driver.cut = (struct profile_cut){0};
+	else if (e->kind == EVENT_WAIT)
+		e->wait.cut = (struct profile_cut){0};
+	else if (e->kind == EVENT_SYNC)
+		e->sync.cut = (struct profile_cut){0};
+	else if (e->kind == EVENT_MARKER)
+		e->marker.cut = (struct profile_cut){0};
+}
+
+/* How much of such a time is in the part of the recording that is read. Where it was is not known:
+ * of a thread without samples it is spread over the time until the thread ended. */
+static uint64_t unsampled_inside(
+	const struct profile_reader *r, const struct cpu_time *a, const struct profile_sample *s)
+{
+	if (!r->clip)
+		return s->period_ns;
+	if (!clip_has_thread(r->clip, s->thread) || r->clip->devices)
+		return 0;
+	if (a->periods_ns)
+		return a->kept_kernel_ns;
+	return clip_share(r->clip, profile_meta_number(r, META_START_NS, s->time_ns), s->time_ns,
+		s->period_ns);
 }
 
 /* Time that no sample stands for, behind all events. The n-th is of thread n / 2. */
@@ -517,6 +590,7 @@ static bool unsampled_at(const struct profile_reader *r, uint64_t n, struct prof
 		.thread = (uint32_t)(n / 2),
 		.kind = kernel ? SAMPLE_KERNEL : SAMPLE_ABSENT,
 	};
+	ret->period_ns = unsampled_inside(r, a, ret);
 	return ret->period_ns;
 }
 
@@ -531,7 +605,8 @@ static int next_unsampled(struct profile_reader *r, struct profile_event *ret)
 	return 0;
 }
 
-int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
+/* The next event of the whole recording. */
+static int next_event(struct profile_reader *r, struct profile_event *ret)
 {
 	int got;
 
@@ -552,6 +627,46 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
 		if (got < 0)
 			return got;
 	}
+}
+
+static bool is_unsampled(const struct profile_event *e)
+{
+	return e->kind == EVENT_SAMPLE && e->sample.kind != SAMPLE_SEEN;
+}
+
+static int next_piece(struct profile_reader *r, struct profile_event *ret)
+{
+	for (;;) {
+		int got;
+
+		if (r->in_pieces && clip_next_piece(r->clip, &r->whole, &r->span, ret))
+			return 1;
+		r->in_pieces = false;
+		got = next_event(r, &r->whole);
+		if (got <= 0)
+			return got;
+		if (is_unsampled(&r->whole) || r->clip->uncut) {
+			*ret = r->whole;
+			return 1;
+		}
+		r->in_pieces = clip_selects(r->clip, r, &r->whole);
+		r->span = 0;
+	}
+}
+
+int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
+{
+	return r->clip ? next_piece(r, ret) : next_event(r, ret);
+}
+
+void profile_reader_clip(struct profile_reader *r, const struct profile_clip *clip)
+{
+	r->clip = clip;
+}
+
+const struct profile_clip *profile_reader_clip_of(const struct profile_reader *r)
+{
+	return r->clip;
 }
 
 uint64_t profile_reader_chunk(const struct profile_reader *r)
@@ -710,6 +825,8 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 			-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
 	}
 	r->until = done->next;
+	r->clip = done->clip;
+	memcpy(r->until_incomplete, done->incomplete, sizeof(r->until_incomplete));
 	if (!done->accounts.count)
 		cpu_times_release(&r->accounts);
 	if (bursts_copy(&r->bursts, &done->bursts)) {
@@ -864,6 +981,13 @@ bool profile_is_in_bursts(const struct profile_reader *r)
 	return r->bursts.all.count || r->bursts.without || profile_meta(r, META_OVERHEAD);
 }
 
+uint64_t profile_reader_passed_ns(const struct profile_reader *r, uint32_t thread)
+{
+	const struct cpu_time *a = cpu_times_find(&r->accounts, thread);
+
+	return a ? a->passed_ns : 0;
+}
+
 struct profile_counts profile_counts(const struct profile_reader *r)
 {
 	return (struct profile_counts){
@@ -936,6 +1060,7 @@ struct profile_sums profile_reader_sums(const struct profile_reader *r)
 		.waits = r->events_of[EVENT_WAIT],
 		.lives = r->events_of[EVENT_LIFE],
 		.syncs = r->events_of[EVENT_SYNC],
+		.markers = r->events_of[EVENT_MARKER],
 		.stall_samples = r->stall_samples,
 		.cpu_ns = r->cpu_ns,
 		.gpu_ns = r->gpu_ns,

@@ -33,6 +33,16 @@ void profile_reader_close(struct profile_reader *r);
  */
 int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 
+/*
+ * Reads a part of the recording only (clip.h): events come as their pieces in it; NULL: the whole
+ * again. To be called before the first event; the clip has to outlive the reader, and those that
+ * are opened again after it, which have the same. Windows and bursts, losses and all tables are
+ * those of the whole recording, and so are profile_reader_sums.
+ */
+struct profile_clip;
+void profile_reader_clip(struct profile_reader *r, const struct profile_clip *clip);
+const struct profile_clip *profile_reader_clip_of(const struct profile_reader *r);
+
 /* Where in the file the chunk begins that the last event is of. */
 uint64_t profile_reader_chunk(const struct profile_reader *r);
 /*
@@ -90,6 +100,9 @@ struct profile_counts {
 
 struct profile_counts profile_counts(const struct profile_reader *r);
 
+/* How far the thread's account is divided: the sum of its samples' periods until here. */
+uint64_t profile_reader_passed_ns(const struct profile_reader *r, uint32_t thread);
+
 /* A loss counter, 0 when absent. */
 uint64_t profile_loss_count(const struct profile_reader *r, enum profile_loss loss);
 /* A metadata value, or NULL. */
@@ -102,7 +115,8 @@ bool profile_meta_at(
 
 /* What was read, in numbers; without what was left out. */
 struct profile_sums {
-	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
+	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs,
+		markers;
 	/* as in struct profile_totals: cpu_ns is the sum of the recorded periods */
 	uint64_t stall_samples, cpu_ns, gpu_ns;
 };

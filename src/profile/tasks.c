@@ -306,7 +306,8 @@ static int leave_out(struct tasks *t, uint32_t pid, uint64_t since_ns, uint32_t 
 	return profile_count_loss(t->writer, LOSS_PROCESSES_CUT, 1);
 }
 
-static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
+/* `name`, which may be NULL, is that of one that is gone. */
+static int look_up_image(struct tasks *t, uint32_t pid, const char *name, uint32_t *ret_process)
 {
 	struct image image = {
 		.process = {.pid = pid}, .looked_up = true, .known_ns = clock_now_ns()};
@@ -318,11 +319,12 @@ static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 	if (read_identity(pid, &image.identity, &parent_pid)) {
 		image.process.start_ns = ticks_to_ns(image.identity.start_ticks);
 		image.process.parent = present_process(t, parent_pid);
+		name = NULL;
 	} else {
 		/* It is gone already; this is the best estimate of when it began. */
 		image.process.start_ns = image.known_ns;
 	}
-	error = name_image(t, NULL, NULL, &image.process);
+	error = name_image(t, name, NULL, &image.process);
 	return error ?: add_image(t, &image, ret_process);
 }
 
@@ -407,6 +409,11 @@ static bool is_still_there(const struct image *image)
 	return !now.stack || !image->identity.stack || now.stack == image->identity.stack;
 }
 
+bool tasks_is_present(const struct tasks *t, uint32_t pid)
+{
+	return present_process(t, pid) != 0;
+}
+
 int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 {
 	uint32_t process = present_process(t, pid);
@@ -415,7 +422,7 @@ int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 		*ret_process = process;
 		return 0;
 	}
-	return look_up_image(t, pid, ret_process);
+	return look_up_image(t, pid, NULL, ret_process);
 }
 
 /* The name of a new thread: what /proc has, unless its process is another one now. */
@@ -499,7 +506,7 @@ int tasks_thread(
 	struct tasks *t, uint32_t pid, uint32_t tid, const char *name, uint32_t *ret_thread)
 {
 	uint32_t process = present_process(t, pid);
-	int error = process ? 0 : look_up_image(t, pid, &process);
+	int error = process ? 0 : look_up_image(t, pid, name, &process);
 
 	return error ?: tasks_thread_of(t, process, tid, name, ret_thread);
 }

@@ -48,6 +48,8 @@ void tasks_new_thread(struct tasks *t, uint32_t pid, uint32_t tid);
 /* The process is gone: a later look-up of this pid begins a new process. */
 int tasks_exit(struct tasks *t, uint32_t pid, uint64_t time_ns);
 
+/* Whether an image of `pid` is known that has not ended. */
+bool tasks_is_present(const struct tasks *t, uint32_t pid);
 /* The process image that `pid` is now, created from /proc if unknown. */
 int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process);
 /* The thread that `tid` of `pid` is now; `name` (may be NULL: read from /proc) is used when it is

@@ -279,7 +279,7 @@ static int push_end(struct profile_writer *w)
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
 	uint64_t late[] = {t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives,
-		t->syncs, w->counts[TABLE_BURSTS]};
+		t->syncs, w->counts[TABLE_BURSTS], t->markers};
 	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_BURSTS, error;
 
 	while (lates && !late[lates - 1])
@@ -1067,6 +1067,19 @@ int profile_write_sync(struct profile_writer *w, const struct profile_sync *s)
 	return 0;
 }
 
+int profile_write_marker(struct profile_writer *w, const struct profile_marker *m)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!marker_is_valid(m, w->counts))
+		return fail_invalid(w, "marker");
+	event_written(w, event_encode_marker(&w->coder, m, w->events + w->events_used));
+	w->totals.markers++;
+	return 0;
+}
+
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count)
 {
 	if (w->error)
@@ -1252,6 +1265,7 @@ static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
 	w->totals.waits = sums.waits;
 	w->totals.lives = sums.lives;
 	w->totals.syncs = sums.syncs;
+	w->totals.markers = sums.markers;
 	w->totals.cpu_ns = sums.cpu_ns;
 	w->totals.gpu_ns = sums.gpu_ns;
 	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++)

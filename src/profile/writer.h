@@ -136,6 +136,7 @@ int profile_write_driver(struct profile_writer *w, const struct profile_driver *
 int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait);
 int profile_write_life(struct profile_writer *w, const struct profile_life *l);
 int profile_write_sync(struct profile_writer *w, const struct profile_sync *s);
+int profile_write_marker(struct profile_writer *w, const struct profile_marker *m);
 
 /* Adds to how long a thread ran. Views and the totals then go by it, and samples only divide it
  * (profile/cpu_times.h). It is in the file from profile_writer_end on. */
@@ -166,7 +167,8 @@ const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 /* Totals for a status line. */
 struct profile_totals {
 	/* events */
-	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
+	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs,
+		markers;
 	uint64_t stall_samples;	 /* of all stalls */
 	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;	 /* sum of sample periods */

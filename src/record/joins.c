@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,26 +24,42 @@
 #define AT_ONCE	       4		   /* processes of ours that join */
 #define FINISH_NS      (3 * NS_PER_SECOND)
 #define FINISH_POLL_MS 10
+#define LEAVE_NS       (7 * NS_PER_SECOND) /* until a library says that it cannot leave */
 
 struct pending {
 	struct join *join;
-	uint32_t pid;
+	uint32_t pid, process; /* profile id */
+};
+
+struct joined {
+	uint32_t pid, process;
+	bool woken;
+	uint64_t copy; /* of the library, to see when it has left */
+};
+
+/* One that could not be joined. */
+struct refused {
+	uint32_t pid, process;
+	char *why;
 };
 
 struct joins {
 	struct capture *capture;
 	struct gpu *gpu;
+	const char *sandbox;
 	struct buf *lines;
 	struct map known; /* process images (profile ids): when they were tried last */
 	struct vec(struct pending) pending;
-	struct vec(uint32_t) joined; /* pids */
+	struct vec(struct joined) joined;
+	struct vec(struct refused) observed;
 	const char *stays;
 	uint64_t looked_ns;
 	bool finished;
 	int error;
 };
 
-int joins_new(struct joins **ret, struct capture *capture, struct gpu *gpu, struct buf *lines)
+int joins_new(struct joins **ret, struct capture *capture, struct gpu *gpu, const char *sandbox,
+	struct buf *lines)
 {
 	struct joins *j = calloc(1, sizeof(*j));
 
@@ -50,15 +67,38 @@ int joins_new(struct joins **ret, struct capture *capture, struct gpu *gpu, stru
 		return error_memory(NULL);
 	j->capture = capture;
 	j->gpu = gpu;
+	j->sandbox = sandbox;
 	j->lines = lines;
 	*ret = j;
 	return 0;
 }
 
-static void report_failure(struct joins *j, uint32_t pid)
+static bool is_observed(const struct joins *j, uint32_t process)
 {
-	buf_printf(j->lines, "the GPU work of process %" PRIu32 " is not recorded: %s\n", pid,
-		error_text());
+	vec_foreach (r, &j->observed)
+		if (r->process == process)
+			return true;
+	return false;
+}
+
+/* What could not be joined is observed, where that is wanted. */
+static int give_up(struct joins *j, uint32_t pid, uint32_t process)
+{
+	struct refused refused = {.pid = pid, .process = process};
+
+	if (is_observed(j, process))
+		return 0;
+	if (!capture_observes(j->capture)) {
+		buf_printf(j->lines, "the GPU work of process %" PRIu32 " is not recorded: %s\n",
+			pid, error_text());
+		return j->lines->failed ? error_memory(NULL) : 0;
+	}
+	refused.why = strdup(error_text());
+	if (!refused.why || vec_push(&j->observed, refused)) {
+		free(refused.why);
+		return error_memory(NULL);
+	}
+	return capture_observe(j->capture, pid, process, gpu_new_instance(j->gpu));
 }
 
 static bool is_there(uint32_t pid)
@@ -69,8 +109,8 @@ static bool is_there(uint32_t pid)
 static void begin(struct joins *j, uint32_t pid, uint32_t process)
 {
 	struct gpu_joining how;
-	struct pending p = {.pid = pid};
-	struct join_options options = {.pid = pid};
+	struct pending p = {.pid = pid, .process = process};
+	struct join_options options = {.pid = pid, .sandbox = j->sandbox};
 
 	if (!gpu_joining(j->gpu, &how) || !is_there(pid))
 		return;
@@ -86,7 +126,7 @@ static void begin(struct joins *j, uint32_t pid, uint32_t process)
 		return;
 	}
 	if (join_begin(&p.join, &options))
-		report_failure(j, pid);
+		j->error = give_up(j, pid, process);
 	else if (vec_push(&j->pending, p))
 		j->error = error_memory(NULL);
 	close(options.library);
@@ -102,28 +142,45 @@ static bool is_due(const struct joins *j, uint32_t process)
 	return gpu_is_taken(j->gpu, process) && clock_now_ns() - *tried_ns > RETRY_NS;
 }
 
-static void look_at(void *context, uint32_t pid, uint32_t process)
+static void look_at(void *context, uint32_t pid, uint32_t process, bool joinable)
 {
 	struct joins *j = context;
 
-	if (!j->error && j->pending.count < AT_ONCE && is_due(j, process))
+	if (!j->error && joinable && j->pending.count < AT_ONCE && is_due(j, process))
 		begin(j, pid, process);
+}
+
+/* One in which another tool is comes again and again. */
+static int note_joined(struct joins *j, const struct joined *one)
+{
+	vec_foreach (known, &j->joined)
+		if (known->process == one->process) {
+			*known = *one;
+			return 0;
+		}
+	return vec_push(&j->joined, *one) ? error_memory(NULL) : 0;
+}
+
+static int adopt(struct joins *j, const struct pending *p, const struct join_result *result)
+{
+	const struct joined joined = {p->pid, p->process, result->woken, result->copy};
+	int error = note_joined(j, &joined);
+
+	if (!error)
+		return gpu_adopt(j->gpu, result->socket, p->pid);
+	close(result->socket);
+	return error;
 }
 
 /* A program that was too quick for us has ended: then there is nothing to report. */
 static int pass_on(struct joins *j, const struct pending *p)
 {
-	int socket, error = join_end(p->join, &socket);
+	struct join_result result;
+	int error = join_end(p->join, &result);
 
-	if (!error && vec_push(&j->joined, p->pid)) {
-		close(socket);
-		return error_memory(NULL);
-	}
 	if (!error)
-		return gpu_adopt(j->gpu, socket, p->pid);
-	if (is_there(p->pid))
-		report_failure(j, p->pid);
-	return j->lines->failed ? error_memory(NULL) : 0;
+		return adopt(j, p, &result);
+	return is_there(p->pid) ? give_up(j, p->pid, p->process) : 0;
 }
 
 static bool has_result(const struct pending *p)
@@ -158,7 +215,12 @@ int joins_round(struct joins *j)
 		j->looked_ns = now_ns;
 		capture_each_gpu_process(j->capture, look_at, j);
 	}
-	return j->error ?: pass_on_all(j);
+	return j->error ?: pass_on_all(j) ?: capture_observe_round(j->capture);
+}
+
+uint64_t joins_due_ns(const struct joins *j)
+{
+	return capture_observe_due_ns(j->capture);
 }
 
 int joins_finish(struct joins *j)
@@ -175,37 +237,110 @@ int joins_finish(struct joins *j)
 	return error;
 }
 
-int joins_describe(const struct joins *j, struct profile_writer *w, struct buf *left)
+/* In the profile, those whose calls were seen; in the lines, all. */
+static int describe_observed(const struct joins *j, struct profile_writer *w)
 {
-	struct buf pids = BUF_INIT;
-	size_t alive = 0;
+	struct buf observed = BUF_INIT;
 	int error;
 
-	vec_foreach (pid, &j->joined) {
-		buf_printf(&pids, "%s%" PRIu32, pids.size ? "\n" : "", *pid);
-		if (is_there(*pid))
-			buf_printf(left, "%s%" PRIu32, alive++ ? ", " : "", *pid);
+	vec_foreach (r, &j->observed) {
+		bool any;
+		const char *why_not = capture_not_observed(j->capture, r->process, &any);
+
+		buf_printf(j->lines,
+			"the GPU work of process %" PRIu32 " is not recorded%s: %s%s%s\n", r->pid,
+			any ? ", only its calls are" : "", r->why,
+			!why_not ? ""
+			: any	 ? "; these not to the end: "
+				 : "; its calls are not, either: ",
+			why_not ?: "");
+		if (any)
+			buf_printf(&observed, "%s%" PRIu32 ": %s", observed.size ? "\n" : "",
+				r->pid, r->why);
 	}
-	if (alive)
+	error = observed.failed || j->lines->failed ? error_memory(NULL)
+		: observed.size ? profile_set_meta(w, META_OBSERVED, buf_text(&observed))
+				: 0;
+	buf_release(&observed);
+	return error;
+}
+
+/* A library that cannot leave says so after some seconds. */
+static enum join_leave await_leave(const struct joined *joined, uint64_t deadline_ns)
+{
+	enum join_leave leave;
+
+	while (!(leave = join_has_left(joined->pid, joined->copy)) && clock_now_ns() < deadline_ns)
+		poll(NULL, 0, FINISH_POLL_MS);
+	return leave;
+}
+
+/* Of those that go on, with the tracer: "12, 14". */
+static void list_left(const struct joins *j, struct buf *left)
+{
+	const char *before = "";
+
+	vec_foreach (it, &j->joined)
+		if (is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process)) {
+			buf_printf(left, "%s%" PRIu32, before, it->pid);
+			before = ", ";
+		}
+	if (*before)
 		buf_printf(left, ": %s", j->stays);
-	error = pids.failed || left->failed ? error_memory(NULL)
-		: pids.size		    ? profile_set_meta(w, META_JOINED, buf_text(&pids))
-					    : 0;
+}
+
+static void list_asleep(const struct joins *j, struct buf *lines)
+{
+	uint64_t deadline_ns = clock_now_ns() + LEAVE_NS;
+
+	vec_foreach (it, &j->joined)
+		if (await_leave(it, deadline_ns) != JOIN_LEFT)
+			buf_printf(lines,
+				"the library cannot leave process %" PRIu32
+				" yet: it sleeps there, and leaves when it can\n",
+				it->pid);
+}
+
+static int write_pids(const struct joins *j, struct profile_writer *w, const char *key, bool all)
+{
+	struct buf pids = BUF_INIT;
+	int error;
+
+	vec_foreach (it, &j->joined)
+		if (all || it->woken)
+			buf_printf(&pids, "%s%" PRIu32, pids.size ? "\n" : "", it->pid);
+	error = pids.failed ? error_memory(NULL)
+		: pids.size ? profile_set_meta(w, key, buf_text(&pids))
+			    : 0;
 	buf_release(&pids);
 	return error;
 }
 
+int joins_describe(const struct joins *j, struct profile_writer *w, struct buf *left)
+{
+	int error = write_pids(j, w, META_JOINED, true);
+
+	error = error ?: write_pids(j, w, META_WOKEN, false);
+	list_asleep(j, j->lines);
+	list_left(j, left);
+	error = error ?: left->failed || j->lines->failed ? error_memory(NULL) : 0;
+	return error ?: describe_observed(j, w);
+}
+
 void joins_free(struct joins *j)
 {
-	int socket;
+	struct join_result result;
 
 	if (!j)
 		return;
 	vec_foreach (p, &j->pending)
-		if (!join_end(p->join, &socket))
-			close(socket);
+		if (!join_end(p->join, &result))
+			close(result.socket);
 	vec_release(&j->pending);
 	vec_release(&j->joined);
+	vec_foreach (r, &j->observed)
+		free(r->why);
+	vec_release(&j->observed);
 	map_release(&j->known);
 	free(j);
 }

@@ -42,7 +42,7 @@ static bool take(const char *path, struct buf *ret_path)
 	return true;
 }
 
-static int search(const char *folder, struct buf *ret_path)
+static int search(const char *folder, const char *name, struct buf *ret_path)
 {
 	const char *named = secure_getenv(LOCATE_LIBRARY_ENV);
 	bool found = false;
@@ -50,14 +50,18 @@ static int search(const char *folder, struct buf *ret_path)
 	for (size_t i = 0; !found && i < FOLDER_COUNT; i++) {
 		struct buf path = BUF_INIT;
 
-		buf_printf(&path, "%s%s" LOCATE_LIBRARY_NAME, folder, folders[i]);
+		buf_printf(&path, "%s%s%s", folder, folders[i], name);
 		found = !path.failed && take(buf_text(&path), ret_path);
 		buf_release(&path);
 	}
-	if (!found && named && *named)
+	if (!found && named && *named && !strcmp(name, LOCATE_LIBRARY_NAME))
 		found = take(named, ret_path);
 	if (found)
 		return ret_path->failed ? error_errno(-ENOMEM, "cannot note a path") : 0;
+	if (strcmp(name, LOCATE_LIBRARY_NAME) != 0)
+		return error_set(-ENOENT,
+			"cannot find '%s': looked in '%s' and '%s../lib/xpuprof/'", name, folder,
+			folder);
 	return error_set(-ENOENT,
 		"cannot find '" LOCATE_LIBRARY_NAME "': looked in '%s', '%s../lib/xpuprof/' and "
 		"$" LOCATE_LIBRARY_ENV "%s%s%s",
@@ -65,12 +69,22 @@ static int search(const char *folder, struct buf *ret_path)
 		named ? "')" : "");
 }
 
-int locate_library(struct buf *ret_path)
+static int locate(const char *name, struct buf *ret_path)
 {
 	struct buf folder = BUF_INIT;
 	int error = program_folder(&folder);
 
-	error = error ?: search(buf_text(&folder), ret_path);
+	error = error ?: search(buf_text(&folder), name, ret_path);
 	buf_release(&folder);
 	return error;
+}
+
+int locate_library(struct buf *ret_path)
+{
+	return locate(LOCATE_LIBRARY_NAME, ret_path);
+}
+
+int locate_probe_library(struct buf *ret_path)
+{
+	return locate(LOCATE_PROBE_LIBRARY_NAME, ret_path);
 }

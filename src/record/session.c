@@ -315,14 +315,15 @@ static bool is_over(struct session *s, enum session_end *ret_end)
 static int next_timeout_ms(const struct session *s)
 {
 	int timeout = s->busy || s->command_ended ? ROUND_BUSY_MS : ROUND_IDLE_MS;
-	uint64_t now = clock_now_ns(), left_ms;
+	uint64_t now = clock_now_ns(), due_ns = s->joins ? joins_due_ns(s->joins) : UINT64_MAX;
 
-	if (!s->options.duration_ns)
-		return timeout;
-	if (now - s->start_ns >= s->options.duration_ns)
+	if (s->options.duration_ns && s->start_ns + s->options.duration_ns < due_ns)
+		due_ns = s->start_ns + s->options.duration_ns;
+	if (now >= due_ns)
 		return 0;
-	left_ms = (s->start_ns + s->options.duration_ns - now) / NS_PER_MS + 1;
-	return left_ms < (uint64_t)timeout ? (int)left_ms : timeout;
+	return (due_ns - now) / NS_PER_MS < (uint64_t)timeout
+		       ? (int)((due_ns - now) / NS_PER_MS) + 1
+		       : timeout;
 }
 
 void session_report(const struct session *s, const struct session_progress *p)
@@ -494,6 +495,7 @@ void session_close(struct session *s)
 	buf_release(&s->refusals);
 	buf_release(&s->stripped);
 	buf_release(&s->left_behind);
+	buf_release(&s->unseen);
 	buf_release(&s->mark);
 	free(s);
 }

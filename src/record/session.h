@@ -69,12 +69,18 @@ struct session_options {
 	/* a sample every 2^stall_period cycles; 0: chosen from the device */
 	unsigned int stall_period;
 	uint32_t overhead;   /* of GPU work, in millionths: as gpu_options.overhead */
+	bool observes;	     /* programs that cannot be joined: their calls, by probes */
 	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
 	bool waits;		      /* of threads; with stacks those that last as long as this */
 	uint64_t wait_min_ns;
+	bool finalize; /* as gpu_options.finalize */
 	bool queue_times;
-	bool inlines; /* source lines and inlined functions, at the end */
+	bool markers; /* stretches of time that programs give names */
+	const char
+		*metrics; /* a file with numbers (record/metrics.h), read at the end; NULL: none */
+	bool inlines;	  /* source lines and inlined functions, at the end */
+	bool live;	  /* code is named by session_publish, and not at the end */
 	unsigned int sample_hz;
 	uint64_t duration_ns; /* 0: until it ends by itself */
 	uint64_t wait_ns;     /* when it has ended: for what it has started and still runs */
@@ -99,6 +105,12 @@ int session_wait(struct session *s, enum session_end *ret_end);
 int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end);
 /* Readable when a round is due. A round is due every 50 ms in any case. */
 int session_poll_fd(const struct session *s);
+/*
+ * For those who read the file while it grows: names the code that came since the last time, and
+ * writes which programs' GPU work is not recorded, and why (META_UNSEEN). To be called now and then
+ * between rounds: events wait in the kernel's rings meanwhile.
+ */
+int session_publish(struct session *s);
 /* Stops the sources, drains them, names the code, closes the file. */
 int session_finish(struct session *s);
 /* Waits for a program that outlives its recording, passing signals on: true and its wait status, or

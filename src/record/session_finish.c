@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "gpucode/kept_images.h"
 #include "profile/runtimes.h"
 #include "record/joins.h"
+#include "record/metrics.h"
 #include "record/rest.h"
 #include "record/session_internal.h"
 #include "symbolize/gpu_code.h"
@@ -32,7 +34,7 @@ struct unconnected {
 	uint64_t count;
 };
 
-static void visit_gpu_process(void *context, uint32_t pid, uint32_t process)
+static void visit_gpu_process(void *context, uint32_t pid, uint32_t process, bool joinable)
 {
 	struct unconnected *u = context;
 
@@ -173,7 +175,8 @@ static uint64_t location_seen_ns(void *context, uint32_t location)
 	return s->capture ? capture_seen_ns(s->capture, location) : UINT64_MAX;
 }
 
-static int name_code(struct session *s)
+int session_name_code(
+	struct session *s, const struct session_naming *how, struct symbolize_stats *ret)
 {
 	const struct files_processes processes =
 		s->capture ? capture_files_processes(s->capture) : (struct files_processes){0};
@@ -183,19 +186,29 @@ static int name_code(struct session *s)
 		.if_gone = processes.if_gone,
 		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
 		.inlines = s->options.inlines,
+		.first = how->first,
 		.same_boot = true,
-		.servers_limit_ns = SERVERS_LIMIT_NS,
-		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.servers_limit_ns = how->servers_ns,
+		.dwarf_limit_ns = how->dwarf_ns,
 		.user = session_lesser_user(s),
-		.stopped = naming_stopped,
+		.stopped = how->stopped,
 		.progress = report_naming,
 		.stripped = note_stripped,
 		.nameless_jit = note_nameless_jit,
 		.seen_ns = location_seen_ns,
 		.context = s,
 	};
+
+	return symbolize_profile(s->writer, &options, ret);
+}
+
+static int name_code(struct session *s)
+{
+	const struct session_naming how = {.servers_ns = SERVERS_LIMIT_NS,
+		.dwarf_ns = DWARF_LIMIT_NS,
+		.stopped = naming_stopped};
 	struct symbolize_stats stats = {0};
-	int error = symbolize_profile(s->writer, &options, &stats);
+	int error = s->options.live ? 0 : session_name_code(s, &how, &stats);
 
 	if (s->stripped_places < stats.locations / STRIPPED_MUCH || s->stripped.failed)
 		buf_reset(&s->stripped);
@@ -237,10 +250,25 @@ static int describe_code(struct session *s)
 	return error;
 }
 
+static int write_metrics(struct session *s)
+{
+	const struct metrics_source source = {.path = s->options.metrics,
+		.user = &s->user->account,
+		.realtime_ns = s->realtime_ns,
+		.start_ns = s->start_ns,
+		.end_ns = s->end_ns};
+
+	/* All else was recorded. */
+	if (source.path && metrics_take_in(s->writer, &source, &s->refusals))
+		buf_printf(&s->refusals, "no metrics: %s\n", error_text());
+	return s->refusals.failed ? error_memory(NULL) : 0;
+}
+
 static int finish_profile(struct session *s)
 {
 	int error = correlator_finish(s->correlator);
 
+	error = error ?: write_metrics(s);
 	error = error ?: name_code(s);
 	error = error ?: describe_code(s);
 	error = error ?: session_describe(s, META_END_NS, s->end_ns);

@@ -29,13 +29,18 @@ struct session {
 	uint64_t stripped_places;
 	const struct runtime *nameless_jit; /* see session_nameless_jit */
 	uint64_t nameless_jit_places;
-	struct buf mark;	    /* "NAME=value" that only this recording's processes have */
+	uint64_t naming_ns;	  /* how long session_publish may take for names */
+	uint64_t naming_until_ns; /* session_publish names code until then */
+	uint32_t published;	  /* locations that session_publish has named, as far as it could */
+	struct buf unseen;	  /* what it has written as META_UNSEEN */
+	struct buf mark;	  /* "NAME=value" that only this recording's processes have */
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;
 	struct runtime_dir runtime_dir;
 	int attached; /* pidfd of -p, or -1 */
 	int epoll;
-	bool maps_fd_silent; /* it was readable once, and is again after it is armed */
+	bool maps_fd_silent;  /* it was readable once, and is again after it is armed */
+	uint64_t realtime_ns; /* CLOCK_REALTIME less our clock */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_progress_ns;
@@ -66,5 +71,16 @@ void session_close_sources(struct session *s);
 int session_describe(struct session *s, const char *key, uint64_t value);
 /* The program's user, if that has fewer rights than we have; else NULL. */
 const struct user *session_lesser_user(const struct session *s);
+/* How code is named. */
+struct session_naming {
+	uint32_t first;			/* location (an id); those before it are left as they are */
+	uint64_t servers_ns;		/* how long servers are asked for debug files */
+	uint64_t dwarf_ns;		/* how long the DWARF of a module may take */
+	bool (*stopped)(void *session); /* true: leave the rest; NULL: it is not asked */
+};
+
+struct symbolize_stats;
+int session_name_code(
+	struct session *s, const struct session_naming *how, struct symbolize_stats *ret);
 /* Adds to session_notes: 0 or -ENOMEM. */
 int session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

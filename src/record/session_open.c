@@ -82,6 +82,9 @@ static int note_problems(struct session *s)
 	if (!error && s->options.waits && (refusal || capture_waits_refusal(s->capture)))
 		error = session_note(
 			s, "no waits: %s", refusal ? refusal : capture_waits_refusal(s->capture));
+	if (!error && capture_observe_refusal(s->capture))
+		error = session_note(
+			s, "no calls are observed: %s", capture_observe_refusal(s->capture));
 	if (!error && cache)
 		error = session_note(
 			s, "unwind tables are not kept for the next recording: %s", cache);
@@ -119,6 +122,8 @@ static int open_capture(struct session *s)
 		.launches = s->options.gpu && s->options.stacks != SESSION_STACKS_NONE,
 		.waits = s->options.waits,
 		.wait_min_ns = s->options.wait_min_ns,
+		.observes = s->options.observes,
+		.overhead = s->options.overhead,
 		.whole_system = s->options.whole_system,
 		.libraries_walk = want_libraries_to_walk(s),
 		.library = buf_text(&s->library),
@@ -195,7 +200,7 @@ static int open_joins(struct session *s)
 {
 	if (s->options.command || !s->capture)
 		return 0;
-	return joins_new(&s->joins, s->capture, s->gpu, &s->refusals);
+	return joins_new(&s->joins, s->capture, s->gpu, s->options.sandbox, &s->refusals);
 }
 
 static int open_gpu(struct session *s)
@@ -206,11 +211,13 @@ static int open_gpu(struct session *s)
 		.target_gid = s->user->account.gid,
 		.marker = marker(s),
 		.queue_times = s->options.queue_times,
+		.markers = s->options.markers,
 		.syncs = s->options.waits,
 		.walk = libraries_walk(s),
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
 		.overhead = s->options.overhead,
+		.finalize = s->options.finalize,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
 		.user = session_lesser_user(s),
@@ -336,8 +343,9 @@ static int describe_machine(struct session *s)
 		error = error ?: profile_set_meta(s->writer, META_KERNEL, name.release);
 	}
 	kernel_boot_id(boot_id);
+	s->realtime_ns = realtime_of_zero_ns();
 	error = error ?: profile_set_meta(s->writer, META_BOOT_ID, boot_id);
-	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
+	error = error ?: session_describe(s, META_REALTIME_NS, s->realtime_ns);
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error
 			?: session_describe(

@@ -120,6 +120,8 @@ static void put_header(struct page *p)
 	name_fit(p->out, buf_text(&line), left(p, 14));
 	buf_putc(p->out, '\n');
 	buf_reset(&line);
+	if (p->t->range)
+		field(p, "range", p->t->range);
 	if (profile_meta(p->r, META_SIMULATED))
 		field(p, "GPU", "simulated GPU");
 	if (sum->works) {

@@ -8,7 +8,8 @@
 #include "view/stalls/source_text.h"
 
 struct annotate {
-	const char *path; /* of the recording */
+	const char *path;  /* of the recording */
+	const char *range; /* which part of it; NULL: all */
 	const struct annotation *annotation;
 	const struct source_text *sources; /* one for each of its files */
 	bool source, instructions; /* what is wanted; both: instructions below their lines */

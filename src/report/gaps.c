@@ -86,7 +86,7 @@ static void put_doing(
 		comma = ", ";
 	}
 	if (report_is_worth_showing(d->call_ns, length_ns)) {
-		buf_printf(line, "%sin CUDA calls %s", comma,
+		buf_printf(line, "%sin API calls %s", comma,
 			text_percent(share, d->call_ns, length_ns));
 		comma = ", ";
 	}

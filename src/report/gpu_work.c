@@ -125,16 +125,31 @@ static void call_name(const struct report *r, const void *row, struct buf *b)
 	buf_puts(b, *api ? api : "(no name)");
 	if (c->failed)
 		buf_printf(b, " (%s failed)", text_count(count, c->failed));
+	if (c->observed && c->time.total_ns)
+		buf_puts(b, " (observed)");
+}
+
+static bool is_timeless(const void *row)
+{
+	const struct summary_call *c = row;
+
+	return c->observed && !c->time.total_ns;
 }
 
 static bool is_wait(const void *row)
 {
-	return ((const struct summary_call *)row)->kind == CALL_SYNC;
+	return ((const struct summary_call *)row)->kind == CALL_SYNC && !is_timeless(row);
 }
 
 static bool is_no_wait(const void *row)
 {
-	return !is_wait(row);
+	return !is_wait(row) && !is_timeless(row);
+}
+
+static void observed_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	(void)r;
+	json_bool(w, "observed", ((const struct summary_call *)row)->observed);
 }
 
 static const struct column call_columns[] = {
@@ -147,6 +162,7 @@ static const struct column call_columns[] = {
 	{"min", "min_ns", 5, 9, DURATION(struct summary_call, time.min_ns)},
 	{"max", "max_ns", 6, 9, DURATION(struct summary_call, time.max_ns)},
 	{.key = "failed", COUNT(struct summary_call, failed)},
+	{.json = observed_json},
 	{"call", NULL, COLUMN_LAST, .text = call_name},
 };
 
@@ -157,6 +173,18 @@ const struct table report_waiting_calls = {
 	.title = "Calls that wait for the GPU", CALLS, .has_row = is_wait};
 const struct table report_asking_calls = {
 	.title = "Calls that ask for GPU work", CALLS, .has_row = is_no_wait};
+
+/* How long they took is not known. */
+static const struct column observed_columns[] = {
+	{"count", NULL, 1, 20, COUNT(struct summary_call, time.count)},
+	{"+-", NULL, 2, 10, RANGE(struct summary_call, time.count_range, time.count, NULL)},
+	{"call", NULL, COLUMN_LAST, .text = call_name},
+};
+
+const struct table report_observed_calls = {.title = "Calls of programs that were only observed",
+	TABLE_COLUMNS(observed_columns),
+	TABLE_ROWS(summary, call_times),
+	.has_row = is_timeless};
 
 /* ------------------------------------------------------------------ devices */
 

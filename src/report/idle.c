@@ -65,7 +65,7 @@ static void put_causes_json(
 {
 	json_begin(w, name, '[');
 	for (unsigned int i = 0; i < GAP_CAUSES; i++) {
-		if (!sums[i].count)
+		if (!sums[i].count && !sums[i].total_ns)
 			continue;
 		json_begin(w, NULL, '{');
 		json_text(w, "cause", gap_cause_name(i));
@@ -116,8 +116,8 @@ static void put_device(const struct report *r, struct buf *out,
 	buf_printf(&line,
 		": idle %s of the time between its first and last work: %s of %s, in %s gap%s",
 		text_percent(share, d->idle_ns, d->span_ns), text_duration(idle, d->idle_ns),
-		text_duration(span, d->span_ns), text_count(count, d->count),
-		d->count == 1 ? "" : "s");
+		text_duration(span, d->span_ns), text_count(count, d->begun),
+		d->begun == 1 ? "" : "s");
 	put_sentence(r, out, &line);
 	put_causes(r, out, "again and again", d->many);
 	put_causes(r, out, "once, or unusually long", d->once);
@@ -272,7 +272,7 @@ static void put_device_json(
 	json_number(w, "span_ns", d->span_ns);
 	json_number(w, "idle_ns", d->idle_ns);
 	json_number(w, "launch_latency_ns", d->latency_ns);
-	json_number(w, "count", d->count);
+	json_number(w, "count", d->begun);
 	put_causes_json(r, w, "many", d->many);
 	put_causes_json(r, w, "once", d->once);
 	report_device_gaps_json(r, w, d);

@@ -9,7 +9,9 @@
 
 struct reading {
 	struct report report; /* points to what is below */
+	const struct report_wanted *wanted;
 	struct profile_reader *reader, *again;
+	struct range *range;
 	struct summary summary;
 	struct kernel_stalls stalls;
 	struct counter_sums counters;
@@ -21,11 +23,17 @@ struct reading {
 
 static int read_summary(struct reading *g)
 {
-	int error = profile_reader_open(&g->reader, g->report.path);
+	int error = range_open(&g->range, &g->reader, g->report.path, &g->wanted->range);
 
+	g->report.range = g->range;
 	g->report.reader = g->reader;
 	g->report.summary = &g->summary;
-	return error ?: summary_read(&g->summary, g->reader);
+	error = error ?: summary_read(&g->summary, g->reader);
+	if (!error && g->range)
+		g->report.elapsed_ns = g->range->elapsed_ns;
+	else
+		g->report.elapsed_ns = g->summary.end_ns - g->summary.start_ns;
+	return error;
 }
 
 static int read_stalls(struct reading *g)
@@ -80,7 +88,8 @@ static bool wants_counters(const struct report_wanted *w)
 
 static bool wants_gaps(const struct report_wanted *w)
 {
-	return !w->stalls && !w->counters;
+	/* GPUs are idle, not threads. */
+	return !w->stalls && !w->counters && !w->range.thread;
 }
 
 /* A part may need those before it. */
@@ -109,6 +118,7 @@ int report_open(struct report **ret, const char *path, const struct report_wante
 		.top = w->top,
 		.top_gaps = w->top_gaps,
 		.width = w->width};
+	g->wanted = w;
 	for (size_t i = 0; i < PARTS && !error; i++)
 		if (!parts[i].is_wanted || parts[i].is_wanted(w))
 			error = parts[i].read(g);
@@ -135,5 +145,6 @@ void report_close(struct report *r)
 	profile_reader_close(g->again);
 	summary_release(&g->summary);
 	profile_reader_close(g->reader);
+	range_free(g->range);
 	free(g);
 }

@@ -33,8 +33,8 @@ static void put_reported(const struct report *r, struct buf *out)
 	char all[TEXT_CELL], difference[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	if (reported_ns == here_ns)
-		return;
+	if (r->range || reported_ns == here_ns)
+		return; /* it reported all of it */
 	buf_printf(&line, "%s, %s %s than here", text_duration(all, reported_ns),
 		text_duration(difference,
 			reported_ns > here_ns ? reported_ns - here_ns : here_ns - reported_ns),
@@ -176,6 +176,24 @@ static void put_nameless_jit(const struct report *r, struct buf *out)
 	buf_release_for(&line, out);
 }
 
+/* What of GPU work is known of programs that could not be joined. */
+static void put_observed(const struct report *r, struct buf *out)
+{
+	const char *line = report_meta(r, META_OBSERVED);
+	struct buf b = BUF_INIT;
+
+	while (line && *line) {
+		int size = (int)strcspn(line, "\n");
+
+		buf_printf(&b, "process %.*s\n", size, line);
+		line += size + (line[size] == '\n');
+	}
+	if (b.size)
+		buf_puts(&b, "of their GPU work only calls are known: no kernels, no GPU times");
+	report_lines(out, "observed      ", "              ", b.size ? buf_text(&b) : NULL);
+	buf_release_for(&b, out);
+}
+
 void report_head_text(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
@@ -193,7 +211,8 @@ void report_head_text(const struct report *r, struct buf *out)
 	field(out, "elapsed",
 		s->end_ns == s->start_ns && profile_reader_incomplete(r->reader)
 			? "not known"
-			: text_duration(cell, s->end_ns - s->start_ns));
+			: text_duration(cell, r->elapsed_ns));
+	field(out, "range", r->range ? r->range->text : NULL);
 	put_cpu_time(r, &line);
 	field(out, "CPU time", buf_text(&line));
 	buf_reset(&line);
@@ -201,6 +220,7 @@ void report_head_text(const struct report *r, struct buf *out)
 	field(out, "GPU time", buf_text(&line));
 	put_bursts(r, out);
 	put_reported(r, out);
+	put_observed(r, out);
 	put_nameless(r, out);
 	put_nameless_jit(r, out);
 	buf_release_for(&line, out);
@@ -237,7 +257,8 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	for (size_t i = 0; profile_meta_at(r->reader, i, &name, &value); i++)
 		json_text_lines(w, name, value);
 	json_end(w, '}');
-	json_number(w, "elapsed_ns", s->end_ns - s->start_ns);
+	json_number(w, "elapsed_ns", r->elapsed_ns);
+	json_text(w, "range", r->range ? r->range->text : NULL);
 	json_number(w, "samples", s->samples);
 	json_number(w, "cpu_ns", s->cpu_ns);
 	json_bool(w, "cpu_exact", s->cpu_ns && !s->sampled_time);
@@ -270,15 +291,30 @@ static void put_own_time(const struct report *r, struct buf *out)
 	buf_release_for(&line, out);
 }
 
+/* `lines` may be NULL. */
+static bool has_line(const char *lines, const char *text, size_t size)
+{
+	while (lines && *lines) {
+		size_t length = strcspn(lines, "\n");
+
+		if (length == size && !memcmp(lines, text, size))
+			return true;
+		lines += length + (lines[length] == '\n');
+	}
+	return false;
+}
+
 /* What began before the recording. */
 static void put_joined(const struct report *r, struct buf *out)
 {
+	const char *woken = report_meta(r, META_WOKEN);
 	struct buf line = BUF_INIT;
 
 	for (const char *pids = report_meta(r, META_JOINED); pids && *pids;) {
 		int size = (int)strcspn(pids, "\n");
 
-		buf_printf(&line, "%s%.*s", line.size ? ", " : "process ", size, pids);
+		buf_printf(&line, "%s%.*s%s", line.size ? ", " : "process ", size, pids,
+			has_line(woken, pids, (size_t)size) ? " (prepared)" : "");
 		pids += size + (pids[size] == '\n');
 	}
 	if (line.size)
@@ -299,7 +335,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 		{META_COUNTERS_REFUSED, "no counters"},
 		{META_DRIVERS, "drivers"},
 		{META_DRIVERS_REFUSED, "not watched"},
-		{META_TRACER, "CUPTI"},
+		{META_TRACER, "tracer"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},
 		{META_CPUS, "CPUs"},

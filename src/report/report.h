@@ -12,12 +12,14 @@
 #include "view/gaps/gaps.h"
 #include "view/stalls/kernels.h"
 #include "view/names/location_text.h"
+#include "view/range/range.h"
 #include "view/tables/summary.h"
 #include "view/gaps/sync_waits.h"
 
 /* The data of a report; report_open fills it. */
 struct report {
 	const char *path;
+	const struct range *range; /* which part is reported; NULL: all */
 	const struct profile_reader *reader;
 	const struct summary *summary;
 	const struct location_texts *texts;
@@ -28,6 +30,7 @@ struct report {
 	const struct sync_waits *sync_waits; /* NULL: not wanted; with gaps */
 	bool gaps_unknown;		     /* they are wanted, and not known */
 	bool inlines;			     /* functions that were inlined, too */
+	uint64_t elapsed_ns;		     /* of what is reported */
 	size_t top;			     /* rows of each table; 0: all */
 	size_t top_gaps;		     /* of each GPU that are listed; 0: all */
 	unsigned int width;		     /* columns; 0: no limit */
@@ -40,6 +43,7 @@ struct report_wanted {
 	bool inlines;
 	size_t top, top_gaps;
 	unsigned int width;
+	struct range_wanted range;
 };
 
 /* Reads a profile: 0 or -errno with error_text. The path must outlive the report. */

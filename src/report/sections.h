@@ -9,8 +9,11 @@
 struct table;
 
 extern const struct table report_devices, report_kernels, report_copies, report_sets;
-/* All calls, and the two tables that people read of them. */
-extern const struct table report_calls, report_waiting_calls, report_asking_calls;
+/* All calls, and the tables that people read of them. */
+extern const struct table report_calls, report_waiting_calls, report_asking_calls,
+	report_observed_calls;
+/* What programs gave names. */
+extern const struct table report_markers, report_metrics;
 /* CPU time by function, and which work threads waited for. */
 extern const struct table report_functions, report_sync_waits;
 

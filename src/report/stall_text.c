@@ -2,6 +2,7 @@
 #include "report/stall_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -187,4 +188,31 @@ void stall_text_remarks(
 		put(to, buf_text(&b));
 	}
 	buf_release(&b);
+}
+
+static void keep(void *to, const char *sentence)
+{
+	struct stall_remarks *r = to;
+
+	if (r->count < STALL_REMARKS_MAX && (r->items[r->count] = strdup(sentence)))
+		r->count++;
+}
+
+void stall_remarks_keep(struct stall_remarks *r, const struct kernel_stalls *k, const char *range)
+{
+	struct buf part = BUF_INIT;
+
+	*r = (struct stall_remarks){0};
+	if (range) {
+		buf_printf(&part, "only a part is shown: %s", range);
+		keep(r, buf_text(&part));
+		buf_release(&part);
+	}
+	stall_text_remarks(k, keep, r);
+}
+
+void stall_remarks_release(struct stall_remarks *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		free(r->items[i]);
 }

@@ -27,3 +27,14 @@ const char *stall_text_instruction(const struct profile_reader *r, uint32_t inst
  */
 void stall_text_remarks(
 	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to);
+
+/* The same, kept; the first says which part of the recording is shown (`range`; NULL: all). */
+#define STALL_REMARKS_MAX 16
+
+struct stall_remarks {
+	char *items[STALL_REMARKS_MAX + 1]; /* ends with a NULL */
+	size_t count;
+};
+
+void stall_remarks_keep(struct stall_remarks *r, const struct kernel_stalls *k, const char *range);
+void stall_remarks_release(struct stall_remarks *r);

@@ -15,7 +15,7 @@ uint64_t report_cpu_ns(const struct report *r)
 
 uint64_t report_elapsed_ns(const struct report *r)
 {
-	return r->summary->end_ns - r->summary->start_ns;
+	return r->elapsed_ns;
 }
 
 bool report_is_in_bursts(const struct report *r)

@@ -165,6 +165,16 @@ static int open_mapping(const struct open_mapped *r, struct opened *ret, int *re
 	return error ?: check(r, ret, ret_fd);
 }
 
+int opener_open_program(const struct open_program *r, struct opened *ret, int *ret_fd)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", r->pid);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : open_regular(fd, ret, ret_fd);
+}
+
 /* Below a root folder, with a user's rights. `resolve`: more of openat2's RESOLVE_ flags. */
 static int open_path(int root, const struct person *person, const char *path, uint64_t resolve,
 	struct opened *ret, int *ret_fd)
@@ -386,6 +396,16 @@ static int handle_map(const struct buf *request, struct opened *ret, int *ret_fd
 	return opener_open_map(&r, ret, ret_fd);
 }
 
+static int handle_program(const struct buf *request, struct opened *ret, int *ret_fd)
+{
+	struct open_program r;
+
+	if (request->size != sizeof(r))
+		return -EINVAL;
+	memcpy(&r, request->data, sizeof(r));
+	return opener_open_program(&r, ret, ret_fd);
+}
+
 static int handle_later(const struct buf *request, int root, struct opened *ret, int *ret_fd)
 {
 	struct open_later r;
@@ -418,6 +438,8 @@ static int handle(int kind, struct buf *request, int root, struct opened *ret, i
 		return handle_mapped(request, ret, ret_fd);
 	if (kind == OPENER_OPEN_MAP)
 		return handle_map(request, ret, ret_fd);
+	if (kind == OPENER_OPEN_PROGRAM)
+		return handle_program(request, ret, ret_fd);
 	if (kind == OPENER_OPEN_DEBUG)
 		return handle_debug(request, ret, ret_fd);
 	return -EINVAL;

@@ -17,11 +17,12 @@
 #include "base/file_identity.h"
 #include "elf/elf_file.h"
 
-#define OPENER_OPEN_MAPPED 1 /* struct open_mapped and a path; the reply is a struct opened */
-#define OPENER_OPEN_MAP	   2 /* struct open_map; the reply is a struct opened */
-#define OPENER_OPEN_DEBUG  3 /* struct open_debug and the path of the file; likewise */
-#define OPENER_OPEN_LISTED 4 /* struct open_listed and paths; the reply is a struct opened_listed */
-#define OPENER_OPEN_LATER  5 /* struct open_later; the reply is a struct opened */
+#define OPENER_OPEN_MAPPED  1 /* struct open_mapped and a path; the reply is a struct opened */
+#define OPENER_OPEN_MAP	    2 /* struct open_map; the reply is a struct opened */
+#define OPENER_OPEN_DEBUG   3 /* struct open_debug and the path of the file; likewise */
+#define OPENER_OPEN_LISTED  4 /* struct open_listed and paths; the reply: struct opened_listed */
+#define OPENER_OPEN_LATER   5 /* struct open_later; the reply is a struct opened */
+#define OPENER_OPEN_PROGRAM 6 /* struct open_program; the reply is a struct opened */
 
 #define OPEN_LINK_BYTES 256
 #define OPEN_NOBODY	65534
@@ -43,6 +44,12 @@ struct open_mapped {
 
 /* The perf map of a process (elf/perf_map.h). */
 struct open_map {
+	uint32_t pid;
+};
+
+/* The program that a process runs (/proc/PID/exe): like a mapping it leads nowhere else, and it is
+ * there also when its file is gone. */
+struct open_program {
 	uint32_t pid;
 };
 
@@ -89,6 +96,7 @@ int opener_open_mapped(
 int opener_open_debug(
 	const struct open_debug *r, const char *path, struct opened *ret, int *ret_fd);
 int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd);
+int opener_open_program(const struct open_program *r, struct opened *ret, int *ret_fd);
 int opener_open_listed(const struct open_listed *r, int root, const char *paths, size_t size,
 	struct opened_listed *ret, int *ret_fd);
 int opener_open_later(const struct open_later *r, int root, struct opened *ret, int *ret_fd);

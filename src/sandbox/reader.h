@@ -35,7 +35,15 @@
  * elf/jitdump.h. */
 #define READER_JITDUMP 11
 
+/* Names of functions, each with a NUL behind; the reply is a struct code_facts. */
+#define READER_CODE_FACTS 12
+
+/* Names of functions, each with a NUL behind it. The reply: for each a uint64_t, where it begins in
+ * the file; 0: it has none, or none that can be probed. */
+#define READER_FUNCTIONS 13
+
 #define FILE_CODE_MAX 64
+#define FUNCTIONS_MAX 32 /* that are asked for at once */
 
 /* What a recording wants to know of a file that is mapped. */
 struct file_facts {
@@ -45,6 +53,16 @@ struct file_facts {
 	struct elf_code code[FILE_CODE_MAX];
 	struct python_file python; /* `runtime` is 0 when it is no interpreter */
 	char debug_link[OPEN_LINK_BYTES];
+};
+
+/* What who joins a program wants to know of a file of its. */
+struct code_facts {
+	uint32_t machine; /* as elf.h has them */
+	uint32_t is_64bit;
+	uint32_t code_count; /* the first segments, if there are more */
+	uint32_t function_count;
+	struct elf_code code[FILE_CODE_MAX];
+	uint64_t functions[FUNCTIONS_MAX]; /* offsets, in the order of the names; 0: not there */
 };
 
 struct thread_start_question {
@@ -67,9 +85,11 @@ struct code_question {
 
 /* These run in the reader, and in tests: 0 or -errno. Descriptors stay the caller's. */
 int reader_inspect(int fd, struct file_facts *ret);
+int reader_code_facts(int fd, const char *names, size_t size, struct code_facts *ret);
 /* `debug_fd` may be that of its separate debug file; -1: none. */
 int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count);
 int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret);
+int reader_functions(int fd, const char *names, size_t size, struct buf *ret);
 /* Of the question, whose file is closed before lines are read; `put` and `context` as in struct
  * lines_request. */
 int reader_lines(struct names_file *f, const struct names_question *q,
@@ -86,6 +106,7 @@ int reader_lines(struct names_file *f, const struct names_question *q,
 
 /* Whether facts that came from a reader can be used: every number is within its bounds. */
 bool file_facts_are_sound(const struct file_facts *facts);
+bool code_facts_are_sound(const struct code_facts *facts);
 
 /* The process: answers until nobody asks any more. The exit status. */
 int reader_run(int socket);

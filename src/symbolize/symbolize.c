@@ -702,7 +702,7 @@ static int gather(struct symbolizer *s)
 {
 	uint32_t count = profile_writer_location_count(s->w);
 
-	for (uint32_t id = 1; id <= count; id++) {
+	for (uint32_t id = s->o->first ?: 1; id <= count; id++) {
 		const struct profile_location *l = profile_writer_location(s->w, id);
 		struct nameless p;
 

@@ -30,6 +30,8 @@ struct symbolize_options {
 	const char *const *folders;    /* of debug files, beside /usr/lib/debug */
 	size_t folder_count;
 	bool inlines; /* lines and inlined functions, too */
+	/* Locations before this one (an id) are left as they are; 0, 1: none is. */
+	uint32_t first;
 	/* the profile is of this boot: kernel addresses and files without build ids hold */
 	bool same_boot;
 	/* A file without build id must not have changed since (CLOCK_REALTIME); 0: since this

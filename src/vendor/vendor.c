@@ -96,13 +96,33 @@ bool vendor_is_gpu_library(const char *path)
 	return begins(name, OWN_LIBRARY);
 }
 
-bool vendor_is_driver_library(const char *path)
+static const struct vendor *driver_of(const char *path)
 {
 	const char *name = file_name(path);
 
 	vendors_foreach(
-		v) if ((*v)->driver_library && begins(name, (*v)->driver_library)) return true;
-	return false;
+		v) if ((*v)->driver_library && begins(name, (*v)->driver_library)) return *v;
+	return NULL;
+}
+
+bool vendor_is_driver_library(const char *path)
+{
+	return driver_of(path);
+}
+
+bool vendor_is_any_driver(const char *path)
+{
+	const char *name = file_name(path);
+
+	vendors_foreach(v) if (begins_as_one(name, (*v)->other_drivers)) return true;
+	return driver_of(path);
+}
+
+const struct vendor_call *vendor_driver_calls(const char *path)
+{
+	const struct vendor *v = driver_of(path);
+
+	return v ? v->driver_calls : NULL;
 }
 
 bool vendor_is_tracer(const char *path)

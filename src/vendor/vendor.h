@@ -24,6 +24,21 @@ struct vendor_api {
 	const char *category; /* of such a call in timelines: no blanks in it */
 };
 
+/* As enum profile_call_kind. */
+enum vendor_call_kind {
+	VENDOR_CALL_LAUNCH = 1,
+	VENDOR_CALL_COPY,
+	VENDOR_CALL_SET,
+	VENDOR_CALL_GRAPH,
+	VENDOR_CALL_SYNC,
+};
+
+/* A function that the driver's library exports and that asks for GPU work, or waits for it. */
+struct vendor_call {
+	const char *name; /* NULL ends the list */
+	enum vendor_call_kind kind;
+};
+
 /* Lists of texts end with NULL. Any list may be NULL. */
 struct vendor {
 	const char *name;
@@ -36,8 +51,12 @@ struct vendor {
 	/* Beginnings of the file names of libraries between a program and its GPU work. */
 	const char *const *libraries;
 	/* The beginning of the file name of the driver's library: every program that uses the
-	 * vendor's GPUs maps it. */
+	 * vendor's GPUs maps it. Programs that run already can be joined by that. */
 	const char *driver_library;
+	/* Beginnings of the file names of other libraries by which a program is known to use its
+	 * GPU; it has to be started by us to be recorded. */
+	const char *const *other_drivers;
+	const struct vendor_call *driver_calls;
 	/* So too of the tracer, the vendor's own library that reports GPU work inside a process. */
 	const char *tracer_library;
 	/* The environment variable that names a library to be loaded into such programs. */
@@ -66,7 +85,11 @@ bool vendor_is_launch_stub(const char *linker_name);
  * own. */
 bool vendor_is_gpu_library(const char *path);
 /* Whether a path is that of a vendor's library that is mapped by every program that uses its
- * GPUs. */
+ * GPUs, and whose programs can be joined. */
 bool vendor_is_driver_library(const char *path);
+/* Whether it is one, of whichever programs. */
+bool vendor_is_any_driver(const char *path);
+/* What there is to observe of the driver's library with this path; NULL: it is none, or nothing. */
+const struct vendor_call *vendor_driver_calls(const char *path);
 /* Whether a path is that of a vendor's tracer. */
 bool vendor_is_tracer(const char *path);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* One row a vendor. Nothing else is in this file, so that tests can have a table of their own. */
 #include "vendor/nvidia/nvidia.h"
+#include "vendor/opencl/opencl.h"
 #include "vendor/vendor.h"
 
 const struct vendor *const vendors[] = {
 	&vendor_nvidia,
+	&vendor_opencl,
 	NULL,
 };

@@ -9,6 +9,7 @@
 #include "view/fold/event_nodes.h"
 #include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
+#include "view/fold/slice_sums.h"
 
 struct flame {
 	const struct profile_reader *reader;
@@ -25,18 +26,18 @@ static int gather_work(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	missing_count_work(&f->missing, &key, 1);
+	missing_count_work(&f->missing, &key, !e->work.cut.continued);
 	return gpu_bursts_add(&f->bursts, f->reader, &e->work)
-		       ?: gather_add(&f->sums, &key,
-				  profile_weighed(e->work.duration_ns, e->work.weight));
+		       ?: gather_add(&f->sums, &key, profile_work_ns(&e->work));
 }
 
 static int gather_pending(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->sums, &key, 0)
-								     : 0;
+	return missing_count_pendings(&f->missing, e->pending.reason, 1)
+		       ? gather_add(&f->sums, &key, 0)
+		       : 0;
 }
 
 static int gather_sample(struct flame *f, const struct profile_event *e)
@@ -61,6 +62,26 @@ static int gather_event(struct flame *f, const struct profile_event *e)
 		return 0;
 	f->seen |= kinds[e->kind].shows;
 	return f->show & kinds[e->kind].shows ? kinds[e->kind].gather(f, e) : 0;
+}
+
+/* Of a slice, with all that are alike. */
+static int gather_sum(void *flame, const struct gather_sum *sum)
+{
+	struct flame *f = flame;
+	struct gather_key key = event_key_for(&sum->key, f->options);
+	unsigned int shows = sum->key.event == EVENT_SAMPLE ? VIEW_SHOWS_CPU
+			     : sum->key.event == EVENT_CALL ? 0
+							    : VIEW_SHOWS_GPU;
+
+	f->seen |= shows;
+	if (!(f->show & shows))
+		return 0;
+	if (key.event == EVENT_WORK)
+		missing_count_work(&f->missing, &key, sum->count);
+	if (key.event == EVENT_PENDING &&
+		!missing_count_pendings(&f->missing, sum->key.reason, sum->count))
+		return 0;
+	return gather_add_sum(&f->sums, &key, sum->time_ns, sum->count ?: 1);
 }
 
 /* Where another view has something to show. */
@@ -100,10 +121,13 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 {
 	struct flame f = {.reader = r, .options = o, .show = ret->shows, .result = ret};
 	struct profile_event event;
+	struct slice_part part;
 	int more, error = 0;
 
+	slice_part_begin(&part, o->sums, r);
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
+	error = error ?: slice_part_each(&part, gather_sum, &f);
 	error = error ?: build_tree(&f);
 	if (!error && ret->shows & VIEW_SHOWS_GPU)
 		error = gpu_bursts_describe(&f.bursts, r, ret);

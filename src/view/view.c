@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "view/calls.h"
 #include "view/flame.h"
 #include "view/fold/command_title.h"
 #include "view/waits/off_cpu.h"
@@ -25,6 +26,7 @@ static const struct view views[] = {
 	{"stall", "GPU work, and below it source, instructions and why they wait",
 		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_flame_build},
 	{"off-cpu", "time that threads did not run, by where and why they waited", VIEW_SHOWS_WAITS, off_cpu_build},
+	{"calls", "calls that ask for GPU work, counted, by the code that made them", VIEW_SHOWS_CALLS, calls_build},
 	{"wall", "all time of each thread: running, waiting, and waiting for GPU work",
 		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU | VIEW_SHOWS_WAITS, wall_build},
 };
@@ -43,6 +45,11 @@ static const struct {
 };
 
 #define GROUPINGS (sizeof(groupings) / sizeof(groupings[0]))
+
+const struct view *view_at(size_t n)
+{
+	return n < VIEWS ? &views[n] : NULL;
+}
 
 const struct view *view_by_name(const char *name)
 {
@@ -138,7 +145,20 @@ static int make_title(const struct profile_reader *r, char **ret)
 	return error;
 }
 
-static int describe(const struct profile_reader *r, struct view_result *v)
+/* Names of threads may have any characters, which facts must not. */
+static int describe_range(const struct range *range, struct view_result *v)
+{
+	int error = view_fact(v, "range", "%s", range->times);
+
+	v->elapsed_ns = range->elapsed_ns;
+	error = error ?: copy_text(range->text, &v->range);
+	if (!error && (range->threads || range->devices))
+		error = view_remark(v, "only a part is shown: %s", range->text);
+	return error;
+}
+
+static int describe(
+	const struct profile_reader *r, const struct range *range, struct view_result *v)
 {
 	uint64_t start_ns = profile_meta_number(r, META_START_NS, 0);
 	uint64_t end_ns = profile_meta_number(r, META_END_NS, 0);
@@ -148,11 +168,13 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 		v->elapsed_ns = end_ns - start_ns;
 	v->simulated = view_is_simulated(r);
 	error = make_title(r, &v->title);
+	if (!error && range)
+		error = describe_range(range, v);
 	return error ?: copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 
-static int read_profile(
-	struct profile_reader *r, const struct view_options *o, struct view_result *v)
+static int read_profile(struct profile_reader *r, const struct range *range,
+	const struct view_options *o, struct view_result *v)
 {
 	int error;
 
@@ -160,7 +182,7 @@ static int read_profile(
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
 			view_of(o)->name);
 	error = view_of(o)->build(r, o, v);
-	return error ?: describe(r, v);
+	return error ?: describe(r, range, v);
 }
 
 static int read_folded(const char *path, const struct view_options *o, struct view_result *v)
@@ -168,9 +190,9 @@ static int read_folded(const char *path, const struct view_options *o, struct vi
 	bool standard = !strcmp(path, "-");
 	int error, fd;
 
-	if (view_of(o) != &views[0] || view_options_any(o))
+	if (view_of(o) != &views[0] || view_options_any(o) || range_is_wanted(&o->range))
 		return error_set(-EINVAL,
-			"'%s' is no recording, and folded text has no views and groups",
+			"'%s' is no recording, and folded text has no views, groups and times",
 			standard ? "standard input" : path);
 	fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -224,16 +246,18 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 {
 	struct view_result v = {.shows = view_of(o)->shows};
 	struct profile_reader *r = NULL;
+	struct range *range = NULL;
 	int error = tree_new(&v.tree);
 
 	if (error)
 		return error;
-	error = may_be_profile(path) ? profile_reader_open(&r, path) : -EINVAL;
+	error = may_be_profile(path) ? range_open(&range, &r, path, &o->range) : -EINVAL;
 	if (!error)
-		error = read_profile(r, o, &v);
+		error = read_profile(r, range, o, &v);
 	else if (error == -EINVAL && (!may_be_profile(path) || may_be_text(path)))
 		error = read_folded(path, o, &v);
 	profile_reader_close(r);
+	range_free(range);
 	if (!error && o->reverse)
 		error = reverse(&v);
 	error = error ?: tree_sort(v.tree);

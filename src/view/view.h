@@ -26,6 +26,8 @@ struct view {
 /* The view of the options, the table's first when they name none. */
 const struct view *view_of(const struct view_options *o);
 
+/* The n-th of the table; NULL past the last. */
+const struct view *view_at(size_t n);
 /* NULL when there is none of that name. */
 const struct view *view_by_name(const char *name);
 /* "process,device" to VIEW_BY_* bits; "launch" and the like. 0, or -EINVAL with error_text. */

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	14u
+#define WIRE_VERSION	16u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -54,11 +54,21 @@
 /* Numbers a library may give out; ids beyond them are an error. */
 #define WIRE_STRINGS	   16384u
 #define WIRE_OPS	   65536u
-#define WIRE_DEVICES	   256u
+#define WIRE_DEVICES	   512u /* of all APIs */
 #define WIRE_STACKS	   32768u
 #define WIRE_FUNCTIONS	   65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
 #define WIRE_SAMPLES_MAX   (1ull << 48) /* of instructions: no GPU has more in a window */
+
+/*
+ * APIs of GPUs that a library reports, numbered for good. The number is in the upper byte of each
+ * call's own number. A device is number * WIRE_API_DEVICES + its ordinal. Contexts and correlation
+ * ids of two APIs are never the same.
+ */
+#define WIRE_APIS	 2u
+#define WIRE_API_DEVICES 256u
+#define WIRE_API_SHIFT	 24 /* of its number in wire_call.api, and in contexts */
+#define WIRE_ID_SHIFT	 31 /* so too in correlation ids */
 
 struct wire_hello {
 	uint32_t magic;
@@ -130,6 +140,16 @@ enum wire_reason {
 	WIRE_REASONS
 };
 
+/* What came of `finalize`. */
+enum wire_finalized {
+	WIRE_FINALIZE_NONE = 0, /* it did not come to that */
+	WIRE_FINALIZED,		/* the tracer is out of the program */
+	WIRE_FINALIZE_LATE,	/* the program used the API before the library came */
+	WIRE_FINALIZE_GRAPHS,	/* graphs were made */
+	WIRE_FINALIZE_FAILED,	/* the tracer did not let itself be ended */
+	WIRE_FINALIZE_RESULTS
+};
+
 /* What the library counts instead of sending. Only ever grows. */
 enum wire_count {
 	WIRE_LOST_CALLS,	 /* the ring was full: calls */
@@ -140,6 +160,8 @@ enum wire_count {
 	WIRE_LOST_STALLS,	 /* the ring was full: instruction samples */
 	WIRE_LOST_IMAGES,	 /* images of GPU code that could not be handed over */
 	WIRE_LOST_EVENT_RECORDS, /* the ring was full: records of events that may be waited for */
+	WIRE_UNTIMED,		 /* work whose times are not known, or make no sense */
+	WIRE_LOST_MARKERS,	 /* the ring was full: markers */
 	WIRE_COUNTS
 };
 
@@ -162,7 +184,11 @@ struct wire_control {
 	/* work is recorded in bursts (wire_burst) that cost so many millionths of the time at
 	 * most; 0: all is recorded */
 	uint32_t overhead;
-	uint8_t pad0[20];
+	/* at the end of a recording the tracer is taken out of a program that goes on, where that
+	 * is safe */
+	uint32_t finalize;
+	uint32_t markers; /* stretches of time that the program names (wire_marker) */
+	uint8_t pad0[12];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -184,7 +210,8 @@ struct wire_control {
 	uint32_t wake;	 /* futex: the recorder adds one and wakes the library's thread */
 	uint32_t echo;	 /* the heartbeat as the library last saw it: it lives too */
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
-	uint8_t pad4[40];
+	uint32_t finalized;   /* enum wire_finalized */
+	uint8_t pad4[36];
 	uint64_t counts[WIRE_COUNTS];
 	/* The time of all work that the tracer reported, added up before anything else is done with
 	 * it. The profile's GPU time is compared with it. */
@@ -224,6 +251,7 @@ enum wire_type {
 	WIRE_EVENT_RECORD,
 	WIRE_THREAD,
 	WIRE_BURST,
+	WIRE_MARKER,
 	WIRE_TYPES
 };
 
@@ -266,7 +294,8 @@ struct wire_call {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t api; /* the API's own number of the call */
-	/* from here on: of a call that waits for the GPU or launches a graph, if `syncs` is set */
+	/* from here on: of a call that waits for the GPU (copies may) or launches a graph, if
+	 * `syncs` is set */
 	uint32_t context;
 	uint64_t event;	   /* its handle, of WIRE_SYNC_EVENT only */
 	uint32_t stream;   /* of WIRE_SYNC_STREAM, and of launches of graphs; 0: unknown */
@@ -311,6 +340,27 @@ struct wire_stack {
 	uint16_t user_depth;
 	uint16_t python_depth;
 	uint64_t time_ns;
+};
+
+enum wire_marker_kind {
+	WIRE_MARKER_MOMENT = 1,
+	WIRE_MARKER_BEGIN,
+	WIRE_MARKER_END, /* has no name */
+};
+
+/* The program marked a moment, or the begin or the end of a stretch of time. The two of a
+ * stretch have the same number; they may come in either order. */
+struct wire_marker {
+	uint8_t type;
+	uint8_t kind; /* enum wire_marker_kind */
+	uint16_t pad;
+	uint32_t number;
+	uint32_t tid;  /* as the process sees it; 0: not known */
+	uint32_t name; /* string ids; 0: none */
+	uint32_t domain;
+	uint32_t pad2;
+	uint64_t time_ns;
+	uint8_t pad3[24];
 };
 
 /* What happened to a node of a graph, numbered as enum gpu_node_change. */
@@ -372,7 +422,7 @@ struct wire_op {
 	uint8_t target_memory;
 	uint8_t pad[3];
 	uint32_t id;
-	uint32_t device; /* ordinal in this process */
+	uint32_t device; /* number in this process */
 	uint32_t context;
 	uint32_t stream;
 	uint32_t name; /* string id */
@@ -387,7 +437,7 @@ struct wire_op {
 struct wire_device {
 	uint8_t type;
 	uint8_t pad[3];
-	uint32_t ordinal;
+	uint32_t number; /* in this process */
 	uint32_t sm_count;
 	uint32_t name_size;
 	uint64_t memory_bytes;
@@ -399,7 +449,8 @@ struct wire_device {
 /* Which tracer is in use. Followed by `path_size` bytes of its path. */
 struct wire_tracer {
 	uint8_t type;
-	uint8_t pad[3];
+	uint8_t api; /* number of the API */
+	uint8_t pad[2];
 	uint32_t api_version;	 /* the tracer's */
 	uint32_t driver_version; /* the GPU driver's */
 	uint32_t path_size;

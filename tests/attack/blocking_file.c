@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * blocking_file open|read FD FOLDER [DEVICE LINE]: serves FOLDER, a FUSE file system that was
- * mounted with FD, and maps and runs code from its one file, a copy of this program. To requests of
- * any other user to open the file, or to read it, there is never an answer. The code writes LINE to
- * DEVICE.
+ * blocking_file open|read FD FILE [DEVICE LINE]: serves the folder of FILE, a FUSE file system that
+ * was mounted with FD, and maps and runs code from that file, a copy of this program. To requests
+ * of any other user to open the file, or to read it, there is never an answer. The code writes LINE
+ * to DEVICE.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -146,20 +146,20 @@ static void load(const char *path)
 int main(int argc, char **argv)
 {
 	struct line line = {write, -1, "", 0};
-	char path[4096];
+	const char *path;
 	Dl_info here;
 	char *mapped;
 	int fd;
 
 	if (argc < 4)
-		errx(1, "usage: blocking_file open|read FD FOLDER [DEVICE LINE]");
+		errx(1, "usage: blocking_file open|read FD FILE [DEVICE LINE]");
 	alarm(60); /* whatever happens: it would block every recorder of the machine */
 	load("/proc/self/exe");
 	fd = atoi(argv[2]);
 	if (!fork())
 		serve(fd, !strcmp(argv[1], "open"));
 	close(fd);
-	snprintf(path, sizeof(path), "%s/served.so", argv[3]);
+	path = argv[3];
 	fd = open(path, O_RDONLY);
 	mapped = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (mapped == MAP_FAILED)

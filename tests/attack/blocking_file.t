@@ -17,8 +17,8 @@ def start_target(how):
     fd = os.open("/dev/fuse", os.O_RDWR)
     attack.mount("fuse", mounted, "fuse", 0, f"fd={fd},rootmode=40000,user_id={attack.STRANGER.uid},"
                  f"group_id={attack.STRANGER.gid},allow_other")
-    target = attack.start(attack.STRANGER, attack.program("blocking_file"), how, fd, mounted, pass_fds=[fd],
-                          stdout=subprocess.PIPE, text=True)
+    target = attack.start(attack.STRANGER, attack.program("blocking_file"), how, fd, os.path.join(mounted, "served.so"),
+                          pass_fds=[fd], stdout=subprocess.PIPE, text=True)
     os.close(fd)
     target.stdout.readline()
     return target

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""elf_files.py KIND FOLDER: makes an ELF file that is small on disk and claims much, maps it as code and runs there.
+"""elf_files.py KIND FOLDER [NAME]: makes an ELF file that is small on disk and claims much, maps it as code and runs there.
 
     notes       2,500 sections of notes over the same megabyte
     sections    the headers of 2^26 sections
@@ -56,7 +56,7 @@ def run(path):
     ctypes.CFUNCTYPE(None)(at + CODE)()
 
 
-kind, folder = sys.argv[1:]
-make(os.path.join(folder, "bomb"), kind)
+kind, folder, name = (*sys.argv[1:], "bomb")[:3]
+make(os.path.join(folder, name), kind)
 make(os.path.join(folder, "endless"), "frames")
-run(os.path.join(folder, "bomb"))
+run(os.path.join(folder, name))

@@ -14,7 +14,8 @@ SYMBOL = b"name_of_32_bytes_that_is_changed"
 NASTY = b"\x1b]0;root\x07\xc2\x9b31m\xe2\x80\xae\xff\nFORGED 1" + b"x" * 5
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 OUTPUTS = (("report", "--wide"), ("report", "--json"), ("export", "--to", "folded", "--by", "process,thread"),
-           ("export", "--to", "extended-folded"), ("export", "--to", "chrome"), ("flame", "--by", "process,thread", "-o", "-"))
+           ("export", "--to", "extended-folded"), ("export", "--to", "chrome"),
+           ("export", "--to", "speedscope"), ("export", "--to", "perf-script"), ("flame", "--by", "process,thread", "-o", "-"))
 
 
 def native():

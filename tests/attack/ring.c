@@ -161,7 +161,7 @@ static void devices(void)
 {
 	for (uint64_t n = 1; n <= DEVICES && goes_on(); n++) {
 		struct wire_device d = {.type = WIRE_DEVICE,
-			.ordinal = (uint32_t)n % WIRE_DEVICES,
+			.number = (uint32_t)n % WIRE_DEVICES,
 			.name_size = sizeof(n)};
 
 		memcpy(d.uuid, &n, sizeof(n));

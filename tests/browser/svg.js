@@ -241,7 +241,7 @@ async function leftOut(browser) {
 async function stalls(browser) {
 	const view = new View(await browser.newPage());
 	await view.open(draw("stalls", STALLS));
-	is(await view.text(".legend"), "native\nCUDA call\nGPU kernel\nGPU source\nGPU instruction, stall\nnote",
+	is(await view.text(".legend"), "native\nAPI call\nGPU kernel\nGPU source\nGPU instruction, stall\nnote",
 		"source and instructions of GPU code are kinds of their own");
 	is(await view.hover(0.1, 8), "long_scoreboard GPU code: waiting for a global or local memory load " +
 		"time of all of parent GPU 30 \u00b5s 75.00 % 100 %", "the pointer on a reason says what it means");
@@ -319,7 +319,7 @@ async function main() {
 			"the subtitle states CPU and GPU time");
 		is(await view.page.locator(".facts b").first().evaluate(fact => getComputedStyle(fact).whiteSpace), "nowrap",
 			"a number stays with its unit where the subtitle takes several lines");
-		is(await view.text(".legend"), "C++, Rust\nnative\nCUDA call\nGPU kernel", "the legend has the kinds there are");
+		is(await view.text(".legend"), "C++, Rust\nnative\nAPI call\nGPU kernel", "the legend has the kinds there are");
 		await hovering(view);
 		await zooming(view);
 		await searching(view);

@@ -4,25 +4,7 @@
 # name and version (tests/browser/package.json) into build/browser; without it the tests say so and skip.
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/sample_profile
-readers=$here/../../build/browser
-
-# Runs a script that prints TAP and takes its results over under this test's numbers.
-take() { # WHAT COMMAND...
-	what=$1
-	shift
-	timeout 600 "$@" >"$work/.tap" 2>"$work/.err"
-	grep -q '^1\.\.' "$work/.tap" || echo "not ok 0 - $what ended early" >>"$work/.tap"
-	while IFS= read -r line; do
-		case $line in
-		"ok "* | "not ok "*)
-			name=${line#*ok }
-			case $line in not*) result 1 "$what: ${name#* - }" ;; *) result 0 "$what: ${name#* - }" ;; esac
-			;;
-		"#"*) printf '%s\n' "$line" ;;
-		esac
-	done <"$work/.tap"
-	sed 's/^/# /' "$work/.err" >&2
-}
+. "$here/../browser/readers.sh"
 
 "$sample" small small.xpu && "$sample" hostile hostile.xpu || exit 1
 xpuprof export small.xpu -o small.folded
@@ -39,13 +21,7 @@ else
 fi
 
 chromium=${CHROMIUM:-/usr/bin/chromium}
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	skip "readers of others" "no node or npm"
-elif ! "$here/../browser/install.sh" "$readers" >"$work/.install" 2>&1; then
-	sed 's/^/# /' "$work/.install" >&2
-	skip "readers of others" "cannot fetch them with npm"
-else
-	export NODE_PATH="$readers/node_modules"
+if get_readers; then
 	take Perfetto node "$here/../browser/perfetto.js" small.json
 	"$build/tests/helpers/counter_profile" small counters.xpu && xpuprof export counters.xpu -o counters.json || exit 1
 	take Perfetto node "$here/../browser/perfetto_counters.js" counters.json
@@ -53,6 +29,8 @@ else
 	take Perfetto node "$here/../browser/perfetto_drivers.js" drivers.json
 	"$build/tests/helpers/wait_profile" gpu waits.xpu && xpuprof export waits.xpu -o waits.json || exit 1
 	take Perfetto node "$here/../browser/perfetto_waits.js" waits.json
+	run node "$readers/node_modules/typescript/lib/tsc.js" -p "$here/../browser/tsconfig.json"
+	is "$status:$out" "0:" "the types of the page's scripts fit"
 	if [ -x "$chromium" ]; then
 		take speedscope node "$here/../browser/speedscope.js" small.folded
 		mkdir pictures
@@ -61,7 +39,14 @@ else
 		xpuprof annotate -o annotate.html matmul stalls.xpu
 		xpuprof annotate -o hostile.html script stalls_hostile.xpu 2>/dev/null
 		take page node "$here/../browser/annotate.js" annotate.html hostile.html pictures
+		"$build/tests/helpers/burst_profile" burst.xpu || exit 1
+		take viewer node "$here/../browser/view.js" "$build/xpuprof" pictures burst.xpu hostile.xpu
+		"$build/tests/helpers/range_profile" random.xpu 7 || exit 1
+		take file node "$here/../browser/view_file.js" "$build/xpuprof" pictures random.xpu hostile.xpu
+		take functions node "$here/../browser/view_functions.js" "$build/xpuprof" pictures random.xpu hostile.xpu stalls.xpu
 		take picture node "$here/../browser/svg.js" "$build/xpuprof" "$work/pictures" hostile.xpu
+		"$build/tests/helpers/diff_profile" first.xpu 1 10 && "$build/tests/helpers/diff_profile" second.xpu 3 10 5 || exit 1
+		take comparison node "$here/../browser/diff.js" "$build/xpuprof" "$work/pictures" first.xpu second.xpu
 	else
 		skip "speedscope and the picture in a browser" "no chromium"
 	fi

@@ -67,7 +67,7 @@ static void tree(char **argv)
 			spin(CLOCK_PROCESS_CPUTIME_ID, 1000000);
 			wait(NULL);
 			if (i % 2)
-				execl("/proc/self/exe", argv[0], "nothing", NULL);
+				execl(argv[0], argv[0], "nothing", NULL);
 			_exit(0);
 		}
 		wait(NULL);
@@ -220,6 +220,30 @@ def check_running():
         program.wait()
 
 
+def check_whole_system():
+    """Of processes that no sample has seen, too; getrusage() has those that a shell waited for."""
+    name = f"tree{os.getpid()}"
+    os.link("program", name)
+    recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--cpu-only", "-a", "-o", "p.xpu"])
+    try:
+        time.sleep(1)  # it has begun
+        used_ns, trees = 0, []
+        for _ in range(3):
+            pid, ns = map(int, tap.run(f"./{name}", "tree").split())
+            trees.append(pid)
+            used_ns += ns
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(60)
+    r = report("p.xpu")
+    recorded_ns = sum(p["cpu_ns"] for p in r["processes"] if p["name"] == name and p["pid"] not in trees)
+    tap.result(near(recorded_ns, used_ns), "the whole system: CPU time of short processes is that of getrusage()",
+               f"{recorded_ns} for {used_ns} ns")
+    tap.result(not r["losses"]["accounts_lost"], "the whole system: of every thread", r["losses"])
+    threads = [t for t in r["threads"] if not t["samples"]]
+    tap.result(len(threads) > 300, "most of them have no sample", len(threads))
+
+
 def why_not():
     if not shutil.which("cc"):
         return "there is no C compiler"
@@ -236,6 +260,7 @@ def check():
     check_attached(True)
     check_attached(False)
     check_running()
+    check_whole_system()
 
 
 tap.main(check, why_not)

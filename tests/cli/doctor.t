@@ -123,6 +123,10 @@ out=$(CUDA_INJECTION64_PATH=/opt/other.so xpuprof doctor --json)
 is "$(check_of injection state)" missing "another injected library is found"
 has "$(check_of injection text)" "'/opt/other.so'" "and named"
 is "$(check_of injection step)" "unset CUDA_INJECTION64_PATH" "with the step that frees the place"
+out=$(CUDA_INJECTION64_PATH=$build/libxpuprof-inject.so xpuprof doctor --json)
+is "$(check_of injection state)" ok "one of ours prepares programs"
+out=$(CUDA_INJECTION64_PATH=/nowhere/libxpuprof-inject.so xpuprof doctor --json)
+is "$(check_of injection state)" limited "if it can be read"
 
 library() { # FOLDER CODE [NAME]: a libcuda.so.1 (or NAME) of our own
 	mkdir -p "$1"

@@ -15,7 +15,7 @@ has "$out" "   18.0 ms   72.0 %         2  synchronization; at main (app.py) > f
 	"with the likely causes, and where they are"
 has "$out" "   7.00 ms   28.0 %         2  between work that was queued" "the largest first"
 has "$out" "   11.0 ms   69.0 ms  synchronization; at main (app.py) > fetch (app.py)
-                        main 10 ran 27.3 %, in CUDA calls 9.1 %, synchronizing 9.1 %, waited 54.5 % (mostly sleep): nap (app.py)" \
+                        main 10 ran 27.3 %, in API calls 9.1 %, synchronizing 9.1 %, waited 54.5 % (mostly sleep): nap (app.py)" \
 	"and of each gap what threads did meanwhile"
 has "$out" "     total       count   longest  thread and call, and what it waited for
    40.0 ms           1   40.0 ms  main 10 in cudaStreamSynchronize at main (app.py) > loss (app.py)

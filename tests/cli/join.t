@@ -207,6 +207,60 @@ def check_two_at_once():
     result(not wrong, "and nothing goes wrong in the program", wrong)
 
 
+def all_cpus():
+    """Those that the kernel gives a process that asks for all."""
+    ask = "import os; os.sched_setaffinity(0, range(os.cpu_count())); print(*os.sched_getaffinity(0))"
+    return set(map(int, subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True).stdout.split()))
+
+
+def schedule_of(pid, tid):
+    return os.sched_getscheduler(tid), os.getpriority(os.PRIO_PROCESS, tid), os.sched_getaffinity(tid)
+
+
+def check_one_schedule(name, cpus, policy=os.SCHED_OTHER, nice=0, first=None, modes=("sleep",)):
+    """Threads that run like this, but the first, if that runs elsewhere: how the library's does, and they afterwards."""
+    t = target(*modes)
+    wait_until(lambda: threads(t.pid) == len(modes))
+    tids = sorted(map(int, os.listdir(f"/proc/{t.pid}/task")))
+    try:
+        for tid in tids:
+            os.sched_setscheduler(tid, policy, os.sched_param(1 if policy in (os.SCHED_FIFO, os.SCHED_RR) else 0))
+            os.setpriority(os.PRIO_PROCESS, tid, nice)
+            os.sched_setaffinity(tid, first if first and tid == t.pid else cpus)
+    except PermissionError:
+        t.kill()
+        return result(True, f"{name} # SKIP no thread can be scheduled so here")
+    before = [schedule_of(t.pid, tid) for tid in tids]
+    for _ in range(10):  # on a busy machine one that runs when nobody else does is not to be had
+        p = subprocess.Popen([JOIN, str(t.pid), LIBRARY, "joined_entry", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        said = p.stdout.readline()
+        if "does not stop" not in said:
+            break
+        p.communicate()
+    hello = re.search(r"hello \d+ (\d+)", said)
+    got = schedule_of(t.pid, int(hello[1])) if hello else said
+    wanted = os.SCHED_OTHER, nice, first or all_cpus()
+    after = [schedule_of(t.pid, tid) for tid in tids]
+    p.communicate()
+    wrong = end(t)
+    result(got == wanted, f"{name}: the library's thread is an ordinary one, and runs where it may", got, wanted)
+    result(before == after and not wrong, f"{name}: its own are as they were", before, after, wrong)
+
+
+def check_schedules():
+    cpus = sorted(all_cpus())
+    one = {cpus[0]}
+    check_one_schedule("a program on one CPU", one)
+    check_one_schedule("one for batches", one, os.SCHED_BATCH, 5)
+    check_one_schedule("one that runs when nobody else does", one, os.SCHED_IDLE)
+    check_one_schedule("one in real time", one, os.SCHED_FIFO)
+    if len(cpus) > 1:
+        check_one_schedule("a program of which one thread is pinned", one, os.SCHED_RR, 0, set(cpus[:2]), ("sleep", "poll"))
+        check_one_schedule("one of which a thread calculates in real time", one, os.SCHED_FIFO, 0, set(cpus[:2]), ("sleep", "spin"))
+    else:
+        result(True, "threads that are pinned # SKIP there is one CPU")
+
+
 # --- refusals -----------------------------------------------------------------------------------
 
 def built(name, source, *command):
@@ -550,12 +604,20 @@ def check_killed():
 
 # --- a joiner that is killed --------------------------------------------------------------------
 
+def leads_session(pid):
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 def joiners(helper):
-    """The joiner that this helper has begun: it is nobody's child, and has its program's name."""
+    """The joiner that this helper has begun: it is nobody's child, leads a session, unlike processes that it is about to execute
+    for its sandbox, and has its program's name."""
     found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        if read(f"/proc/{pid}/comm") == "xpuprof-join\n" and read(f"/proc/{pid}/cmdline") == helper:
-            found.append(int(pid))
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        if read(f"/proc/{pid}/comm") == "xpuprof-join\n" and read(f"/proc/{pid}/cmdline") == helper and leads_session(pid):
+            found.append(pid)
     return found
 
 
@@ -673,6 +735,7 @@ def check():
         check_all_kinds()
         check_calls()
         check_nothing_left()
+        check_schedules()
         check_stays()
         check_two_at_once()
         check_kinds_refused()

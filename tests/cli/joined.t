@@ -4,12 +4,10 @@
 with its stacks; and the program goes on as if nothing had been, whatever happens meanwhile. tests/gpu/joined.py does the same
 on a real GPU.
 
-usage: joined.t [twice|sources|later|end|two|kills|forks|rights...]"""
+usage: joined.t [twice|sources|later|end|two|kills|forks|forking|rights|finalize...]"""
 import contextlib
-import json
+import fcntl
 import os
-import random
-import re
 import signal
 import subprocess
 import sys
@@ -20,100 +18,55 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import check_rounds
 import tap
+from joining import (NOBODY, ROUNDS, SIMULATED, TARGET, end_well, has_library, is_left, kill_recorders, lost, record,
+                     record_joined, report, run_parts, running, state_of, text_of, wait_for, whole, why_not)
 
-ROUNDS = os.path.join(tap.BUILD, "tests/programs/rounds")
-TARGET = os.path.join(tap.BUILD, "tests/targets/inject_target")
-SIMULATED = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim")}
-NOBODY = 65534
 KILLS = int(os.environ.get("JOINED_KILLS", 12))  # a thousand take some minutes
+FORKINGS = int(os.environ.get("JOINED_FORKINGS", 10))
 
 
-@contextlib.contextmanager
-def running(*command, faults="", name="log", **options):
-    """A program that prints "ready" when it has begun, into a file."""
-    environment = {**os.environ, **SIMULATED, **({"XPUPROF_SIM_FAULTS": faults} if faults else {})}
-    with open(name, "w", encoding="utf-8") as log:
-        program = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment, **options)
-    try:
-        wait_for(lambda: "ready" in text_of(name) or program.poll() is not None)
-        yield program
-    finally:
-        program.kill()
-        program.wait()
+def record_begin(*options):
+    """The first second of a program that goes on: the recorder, which waits for it, and its pid."""
+    with open("log", "w", encoding="utf-8") as log:
+        recorder = subprocess.Popen([tap.PROGRAM, "record", "-d", "1", "-o", "begin.xpu", "--finalize", "--", "sh", "-c",
+                                     "echo pid $$; exec \"$0\" --threads 2 --pause 1000 --seconds 60 $@", ROUNDS, *options],
+                                    env={**os.environ, **SIMULATED}, stdout=log, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: "ready" in text_of("log"))
+    pid = int(text_of("log").split()[1])
+    wait_for(lambda: has_library(pid))
+    wait_for(lambda: not has_library(pid))
+    return recorder, pid
 
 
-def text_of(name):
-    with open(name, encoding="utf-8") as f:
-        return f.read()
+def end_begun(recorder, pid):
+    """What the recorder says when the program has ended, as it is told to."""
+    os.kill(pid, signal.SIGTERM)
+    return recorder.communicate()[1]
 
 
-def wait_for(holds, seconds=20):
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    return holds()
-
-
-def record(pid, *options, seconds="1", path="p.xpu", before=()):
-    return subprocess.run([*before, tap.PROGRAM, "record", "-d", seconds, "-o", path, *options, "-p", str(pid)], env=os.environ,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-
-
-def has_library(pid):
-    """Whether the library's thread is there."""
-    with contextlib.suppress(FileNotFoundError):
-        return any(text_of(f"/proc/{pid}/task/{task}/comm") == "xpuprof\n" for task in os.listdir(f"/proc/{pid}/task"))
-    return False
-
-
-def is_left(pid):
-    """Nothing of the library, and none comes: who puts it in outlives the recorder."""
-    return not any(has_library(pid) or set(state_of(pid)[2]) - {"/memfd:xpuprof-stay"} or time.sleep(0.05) for _ in range(20))
-
-
-def record_joined(pid, *options, seconds=1, path="p.xpu", before=()):
-    """So long from when the library is there."""
-    recorder = subprocess.Popen([*before, tap.PROGRAM, "record", "-o", path, *options, "-p", str(pid)], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    wait_for(lambda: has_library(pid) or recorder.poll() is not None)
-    time.sleep(seconds)
-    recorder.send_signal(signal.SIGINT)
-    out, err = recorder.communicate()
-    return subprocess.CompletedProcess(recorder.args, recorder.returncode, out, err)
-
-
-def report(path="p.xpu"):
-    return json.loads(tap.run(tap.PROGRAM, "report", "--json", path))
-
-
-def lost(path="p.xpu"):
-    return {key: count for key, count in report(path)["losses"].items() if count}
-
-
-def state_of(pid):
-    """What a program has: threads, descriptors, mapped files of ours."""
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
-        ours = sorted(re.findall(r"/memfd:xpuprof[^ ]*|[^ ]*libxpuprof[^ ]*|/memfd:.*xpu.*", f.read()))
-    return len(os.listdir(f"/proc/{pid}/task")), len(os.listdir(f"/proc/{pid}/fd")), ours
-
-
-def end_well(program, name="log"):
-    program.send_signal(signal.SIGTERM)
-    status = program.wait()
-    return status == 0 and text_of(name).endswith("done\n")
-
-
-def whole(what, path="p.xpu", name="log"):
-    """A recording has all rounds that it saw whole, with nothing lost."""
-    wrong, compared = check_rounds.check(path, check_rounds.read_rounds(name), 10, 0.3e9)
-    missing = {key: n for key, n in lost(path).items() if not key.startswith(("walk_", "stacks_incomplete", "tables_"))}
-    tap.result(not wrong and not missing, f"{what}: every round is whole, under the functions that asked for it", *wrong[:10],
-               compared, missing)
+def check_finalize():
+    recorder, pid = record_begin("--no-graph")
+    said = record_joined(pid).stderr
+    whole("joined when CUPTI had been taken out", graph=False)
+    tap.result(f"left process {pid}: CUPTI stays" in said, "where it stays if nobody asks", said)
+    said = record_joined(pid, "--finalize").stderr
+    tap.result(f"CUPTI stays in process {pid}: the program used the GPU before the library came\n" in said,
+               "and if the library has not seen all", said)
+    said = end_begun(recorder, pid)
+    tap.result(f"CUPTI was taken out of process {pid}\n" in said, "CUPTI is taken out of a program without graphs", said)
+    tap.result(text_of("log").endswith("done\n"), "which ends as alone")
+    whole("before that", "begin.xpu", graph=False)
+    recorder, pid = record_begin()
+    said = end_begun(recorder, pid)
+    tap.result(f"CUPTI stays in process {pid}: graphs were made in it\n" in said, "it stays where graphs are", said)
+    said = subprocess.run([tap.PROGRAM, "record", "-o", "p.xpu", "--finalize", "--", ROUNDS, "--seconds", "0.5", "--no-graph"],
+                          env={**os.environ, **SIMULATED}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stderr
+    tap.result("CUPTI" not in said and report()["works"] > 0, "nothing is said of a program that ends by itself", said)
 
 
 def check_twice():
     for form in ("", "_runtime"):
-        with running(ROUNDS + form, "--threads", "3", "--pause", "300") as program:
+        with running(ROUNDS + form, "--threads", "3", "--pause", "1000") as program:
             done = record_joined(program.pid)
             whole(f"rounds{form}")
             tap.result(done.returncode == 0 and "GPU time" in done.stderr, "the summary has its GPU time", done.stderr)
@@ -127,13 +80,13 @@ def check_twice():
             whole(f"rounds{form}, for the second time")
             for _ in range(3):
                 record_joined(program.pid, "--gpu-only", seconds=0.1)
-            tap.result(state_of(program.pid) == after_one, "the fifth leaves what the first did", after_one,
+            tap.result(wait_for(lambda: state_of(program.pid) == after_one), "the fifth leaves what the first did", after_one,
                        state_of(program.pid))
             tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
 
 
 def check_sources():
-    with running(ROUNDS, "--pause", "300") as program:
+    with running(ROUNDS, "--pause", "1000") as program:
         done = record_joined(program.pid, "--stack-source=none", seconds=0.3)
         tap.result(done.returncode == 0 and report()["gpu_ns"] > 0 and not report()["stacks"]["launches"],
                    "--stack-source=none: GPU work is recorded without stacks", done.stderr, report()["stacks"])
@@ -148,7 +101,7 @@ def check_sources():
 
 def check_later():
     """CUDA comes in after the recording has begun: in a child, and in a program that loads it late."""
-    script = f"echo ready; sleep 1; exec '{ROUNDS}' --seconds 6 --pause 300"
+    script = f"echo ready; sleep 1; exec '{ROUNDS}' --seconds 6 --pause 1000"
     with running("sh", "-c", f"{script} & wait") as program:
         done = record(program.pid, seconds="4")
         wrong, compared = check_rounds.check("p.xpu", check_rounds.read_rounds("log"), 10, 0.3e9)
@@ -157,7 +110,7 @@ def check_later():
 
 def check_end():
     for what, number in (("ends", signal.SIGTERM), ("is killed", signal.SIGKILL)):
-        with running(ROUNDS, "--pause", "300") as program:
+        with running(ROUNDS, "--pause", "1000") as program:
             recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "p.xpu", "-p", str(program.pid)],
                                         stderr=subprocess.PIPE, text=True)
             wait_for(lambda: has_library(program.pid))
@@ -171,7 +124,7 @@ def check_end():
 
 
 def check_two():
-    with running(ROUNDS, "--pause", "300") as program:
+    with running(ROUNDS, "--pause", "1000") as program:
         first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
         wait_for(lambda: has_library(program.pid))
         record(program.pid, seconds="4", path="second.xpu")
@@ -181,24 +134,42 @@ def check_two():
         tap.result(lost("second.xpu").get("gpu_taken") == 1 and not report("second.xpu")["gpu_ns"],
                    "the second is refused by CUPTI, and says so", lost("second.xpu"))
         tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
-    with running(ROUNDS, "--pause", "300", faults="subscriber-before") as program:
+    with running(ROUNDS, "--pause", "1000", faults="subscriber-before") as program:
         done = record(program.pid, seconds="2")
         tap.result("another profiler held CUPTI" in done.stderr, "so it is where another tool holds CUPTI", done.stderr)
         state = state_of(program.pid)
         tap.result(state[0] == 2 and end_well(program), "which is left alone", state, text_of("log")[-200:])
 
 
+def joiners_of(pid):
+    """The processes that join a program for recorders."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if text_of(f"/proc/{process}/comm") == "xpuprof-join\n" and str(pid) in text_of(f"/proc/{process}/cmdline").split("\0"):
+                found.append(process)
+    return found
+
+
+def mappings(pid):
+    """Where they are: the stack of a thread that was made for us stays, for the next one."""
+    return [line.split()[0] for line in text_of(f"/proc/{pid}/maps").splitlines() if "[heap]" not in line]
+
+
 def check_kills():
-    with running(ROUNDS, "--threads", "2", "--pause", "300") as program:
-        random.seed(7)
-        for _ in range(KILLS):
+    with running(ROUNDS, "--threads", "2", "--pause", "1000") as program:
+        wait_for(lambda: text_of("log").count("\n") > 10)  # it has all its memory
+        before = mappings(program.pid)
+        with open(f"/proc/{program.pid}/mem", "rb") as joining:  # as another recorder that joins it
+            fcntl.flock(joining, fcntl.LOCK_EX)
             recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--gpu-only", "-o", "k.xpu", "-p", str(program.pid)])
-            time.sleep(random.uniform(0.02, 0.6))
+            waits = wait_for(lambda: joiners_of(program.pid))
             recorder.kill()
             recorder.wait()
-            if program.poll() is not None:
-                break
-        tap.result(program.poll() is None, f"a recorder that is killed {KILLS} times harms nothing", text_of("log")[-300:])
+        gone = wait_for(lambda: not joiners_of(program.pid))
+        tap.result(waits and gone and mappings(program.pid) == before, "a program is not joined for a recorder that has ended meanwhile",
+                   waits, len(before), len(mappings(program.pid)))
+        kill_recorders(program, KILLS)
         clean = wait_for(lambda: is_left(program.pid))
         tap.result(clean, "nothing of the library stays, by and by", state_of(program.pid))
         record_joined(program.pid)
@@ -216,33 +187,43 @@ def check_forks():
                        status, text_of("forks")[-300:], done.stderr)
 
 
+def check_forking():
+    """Children that are forked at whatever moment, and end by exit(): while the library comes, is there, and goes."""
+    with running(TARGET, "forking") as program:
+        clean = True
+        for _ in range(FORKINGS):
+            done = record_joined(program.pid, "--gpu-only", seconds=0.05)
+            clean = wait_for(lambda: is_left(program.pid)) and not done.returncode and clean
+        tap.result(clean and state_of(program.pid)[2] == ["/memfd:xpuprof-stay"], f"a program that does nothing but fork is joined {FORKINGS} times", done.stderr,
+                   state_of(program.pid))
+        tap.result(end_well(program) and "child" not in text_of("log"), "none of its children fails in exit(), or hangs",
+                   text_of("log")[-500:])
+
+
 def check_rights():
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
     os.chmod(".", 0o777)
-    with running(*user, "env", *(f"{key}={value}" for key, value in SIMULATED.items()), ROUNDS, "--pause", "300") as program:
+    with running(*user, "env", *(f"{key}={value}" for key, value in SIMULATED.items()), ROUNDS, "--pause", "1000") as program:
         done = record_joined(program.pid, path="user.xpu", before=[*user, "env", "HOME=/tmp"])
         tap.result(not done.returncode, "an ordinary user records a program of his own", done.stderr)
         whole("an ordinary user's program", "user.xpu")
         record_joined(program.pid)
         whole("another user's program, by root")
-    with running(ROUNDS, "--pause", "300") as program:
+    with running(ROUNDS, "--pause", "1000") as program:
         before = state_of(program.pid)
         done = record(program.pid, path="user.xpu", before=[*user, "env", "HOME=/tmp"])
         tap.result(state_of(program.pid) == before and done.stderr.startswith("xpuprof: ") and
                    ("ermi" in done.stderr or "not recorded" in done.stderr), "a program of somebody else's is refused", done.stderr)
+        rights = "+sys_ptrace,+dac_override,+bpf,+perfmon"
+        done = record_joined(program.pid, path="capable.xpu", before=[*user[:-1], f"--inh-caps={rights}", f"--ambient-caps={rights}",
+                                                                      "env", "HOME=/tmp"])
+        tap.result(not done.returncode, "four capabilities suffice for it", done.stderr)
+        whole("a program of somebody else's, by capabilities", "capable.xpu")
 
 
 def check():
-    os.environ.pop("CUDA_INJECTION64_PATH", None)
-    for of in (check_twice, check_sources, check_later, check_end, check_two, check_kills, check_forks, check_rights):
-        if of.__name__.removeprefix("check_") in sys.argv[1:] or not sys.argv[1:]:
-            of()
-
-
-def why_not():
-    if os.geteuid():
-        return "needs root"
-    return "" if tap.can_record("--cpu-only") else "CPU samples cannot be had here"
+    run_parts(check_twice, check_sources, check_later, check_end, check_two, check_kills, check_forks, check_forking,
+              check_rights, check_finalize)
 
 
 tap.main(check, why_not)

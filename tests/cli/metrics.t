@@ -133,7 +133,7 @@ def check_refusals():
     for address, text in (("9100", "is no address"), ("127.0.0.1:", "is no address"), (":9100", "is no address"),
                           ("127.0.0.1:70000", "is no address"), ("::1:9100", "is no address"),
                           ("[::1]9100", "is no address"), ("127.0.0.1:http", "is no address"),
-                          ("999.0.0.1:9100", "cannot serve metrics at '999.0.0.1:9100': "),
+                          ("999.0.0.1:9100", "cannot serve at '999.0.0.1:9100': "),
                           ("192.0.2.1:9100", "Cannot assign requested address")):
         run = subprocess.run([HELPER, address], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         result(run.returncode == 1 and text in run.stderr and run.stderr.count("\n") == 1,
@@ -141,7 +141,7 @@ def check_refusals():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         run = subprocess.run([HELPER, address], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        same(run.stderr, f"serve_metrics: cannot serve metrics at '{address}': Address already in use\n",
+        same(run.stderr, f"serve_metrics: cannot serve at '{address}': Address already in use\n",
              "a port that is taken is said to be")
 
 
@@ -156,7 +156,7 @@ def check_privileged_port():
         program = shutil.copy(HELPER, folder)
         run = subprocess.run([program, "127.0.0.1:81"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                              user=65534, group=65534, extra_groups=[])
-    same(run.stderr, "serve_metrics: cannot serve metrics at '127.0.0.1:81': ports below 1024 need root or "
+    same(run.stderr, "serve_metrics: cannot serve at '127.0.0.1:81': ports below 1024 need root or "
          "CAP_NET_BIND_SERVICE\n", name)
 
 
@@ -243,7 +243,7 @@ def check_unix(folder):
     server = Server(path)
     result(server.address == path and "xpuprof_build_info" in ask_at(path), "a path is that of a Unix socket", [server.address])
     same(oct(os.stat(path).st_mode & 0o777), "0o660", "for its owner and its group")
-    same(refused(path), f"serve_metrics: cannot serve metrics at '{path}': Address already in use\n",
+    same(refused(path), f"serve_metrics: cannot serve at '{path}': Address already in use\n",
          "at which no other can serve meanwhile")
     result("xpuprof_build_info" in ask_at(path), "and does no harm by trying")
     server.process.kill()

@@ -82,8 +82,8 @@ is "$(trap '' HUP; record grep SigIgn /proc/self/status | dispositions)" \
 	"a signal ignored at the start stays ignored"
 env -u _ | sort >alone
 record env -u _ | sort >recorded
-is "$(comm -13 alone recorded | sed 's/=.*//' | xargs)" "CUDA_INJECTION64_PATH XPUPROF_SOCKET" \
-	"the environment gains the two documented variables"
+is "$(comm -13 alone recorded | sed 's/=.*//' | xargs)" "CUDA_INJECTION64_PATH OPENCL_LAYERS XPUPROF_SOCKET" \
+	"the environment gains the three documented variables"
 if cpu_side; then
 	record --cpu-only env -u _ | sort >recorded
 	is "$(comm -3 alone recorded)" "" "and nothing with --cpu-only"
@@ -93,6 +93,8 @@ fi
 run env CUDA_INJECTION64_PATH=/other.so "$build/xpuprof" record -q -o p.xpu -- printenv CUDA_INJECTION64_PATH
 is "$out" /other.so "another injected library is respected"
 has "$err" "CUDA_INJECTION64_PATH already names '/other.so'" "and reported"
+run env CUDA_INJECTION64_PATH=/opt/libxpuprof-inject.so "$build/xpuprof" record -q -o p.xpu -- printenv CUDA_INJECTION64_PATH
+is "$out$err" "$(cd "$build" && pwd)/libxpuprof-inject.so" "one of ours, of a prepared machine, gives way to that of the recorder"
 run xpuprof record -q -o p.xpu -- sh -c 'ls -d "${XPUPROF_SOCKET%/*}"'
 is "$status" 0 "the socket's folder is there while the program runs"
 true_that "and removed at the end" test ! -e "$out"
@@ -363,6 +365,7 @@ run xpuprof record -q -o chrome:gpu.txt -o extended-folded:cpu.txt -o folded:mer
 is "$status:$(ls gpu.txt cpu.txt merged.txt | wc -l)" 0:3 "three forms come from one run, in files of any name"
 run xpuprof record -q -o chrome:/dev/stdout -- true
 true_that "a form may go to /dev/stdout alone" python3 -m json.tool .out /dev/null
+run xpuprof record -q --gpu-only -o chrome:/dev/stdout -- true
 is "$(echo "$err" | grep warning)" "xpuprof: warning: the chrome output is empty: nothing it shows was recorded" \
 	"and an empty one is said to be"
 is "$(ls -d /dev/stdout.* xpuprof.*.xpu 2>/dev/null)" "" "and nothing is left beside it or here"

@@ -163,14 +163,14 @@ def check_keys():
     typed = []
 
     def when(text):
-        if b"CUDA calls" in text and not typed:
+        if b"API calls" in text and not typed:
             typed.append(True)
             return b"\n"
         return None
 
     _, text, _ = record("--status", "python3", "-c", KEYS, when=when)
     drawn = text[text.index("drawing"):text.index("drawn")]
-    result("CUDA calls" not in drawn, "nothing is written while the program reads keys from the terminal", repr(drawn))
+    result("API calls" not in drawn, "nothing is written while the program reads keys from the terminal", repr(drawn))
 
 
 def check_waiting():

@@ -147,7 +147,15 @@ static void show(const struct annotation *a, bool all)
 {
 	struct source_text *sources = calloc(a->files.count + 1, sizeof(*sources));
 	const char *const remarks[] = {"<remark>", NULL};
-	struct annotate t = {"x", a, sources, true, true, all, all, all ? 0 : 60};
+	struct annotate t = {.path = "x",
+		.range = all ? NULL : "1 s to <2 s>",
+		.annotation = a,
+		.sources = sources,
+		.source = true,
+		.instructions = true,
+		.all = all,
+		.colour = all,
+		.width = all ? 0 : 60};
 	const struct annotate_page page = {a, sources, all, remarks};
 	struct source_map map = {0};
 	struct buf out = BUF_INIT;

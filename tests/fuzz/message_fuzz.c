@@ -21,8 +21,6 @@
 #define FDS_MAX	     6
 #define BUDGET_BYTES (64 << 10)
 
-static const struct injected_api api = {TRACER_API};
-
 static struct gpu_shared shared;
 static struct injected session;
 static unsigned int runs;
@@ -35,8 +33,9 @@ static int ignore_end(void *context, uint32_t instance)
 static void open_session(void)
 {
 	shared = (struct gpu_shared){.events = {.instance_end = ignore_end}};
-	session = (struct injected){
-		.api = &api, .shared = &shared, .options.images = kept_images_new(BUDGET_BYTES)};
+	session = (struct injected){.apis = injected_apis,
+		.shared = &shared,
+		.options.images = kept_images_new(BUDGET_BYTES)};
 	require(session.options.images && !profile_writer_open(&shared.writer, "/dev/null") &&
 		!tasks_new(&shared.tasks, shared.writer));
 }

@@ -22,8 +22,6 @@ struct input {
 	size_t left;
 };
 
-static const struct injected_api api = {TRACER_API};
-
 static struct gpu_shared shared;
 static struct injected session;
 static unsigned int runs;
@@ -80,12 +78,16 @@ static void open_session(void)
 					     .work = take_work,
 					     .node = take_node,
 					     .instance_end = take_end}};
-	session = (struct injected){.api = &api,
+	session = (struct injected){.apis = injected_apis,
 		.shared = &shared,
 		.options.stacks.resolve = take_stack,
 		.deadline_ns = UINT64_MAX};
-	session.call_names = calloc(TRACER_CALLS, sizeof(*session.call_names));
-	if (!session.call_names || profile_writer_open(&shared.writer, "/dev/null") ||
+	for (uint32_t n = 0; n < WIRE_APIS; n++) {
+		session.call_names[n] = calloc(injected_apis[n]->call_count, sizeof(uint32_t));
+		if (!session.call_names[n])
+			abort();
+	}
+	if (profile_writer_open(&shared.writer, "/dev/null") ||
 		tasks_new(&shared.tasks, shared.writer))
 		abort();
 }
@@ -100,7 +102,8 @@ static void close_session(void)
 	buf_release(&session.ended_lines);
 	map_release(&session.connected);
 	map_release(&session.by_number);
-	free(session.call_names);
+	for (uint32_t n = 0; n < WIRE_APIS; n++)
+		free(session.call_names[n]);
 }
 
 /* An instance as it is after the welcome. */

@@ -9,6 +9,7 @@
  *	XPUPROF_FLOOR=driver		the driver's only
  *	XPUPROF_FLOOR=runtime		the runtime's only
  *	XPUPROF_FLOOR=activity,callbacks
+ *	XPUPROF_FLOOR=left		none: subscribes and unsubscribes at once
  *
  * Prints at the end, on stderr, what it received. It links nothing of CUDA.
  */
@@ -31,6 +32,7 @@ static struct {
 	uint8_t *free[BUFFERS];
 	int free_count;
 	__typeof__(cuptiSubscribe) *Subscribe;
+	__typeof__(cuptiUnsubscribe) *Unsubscribe;
 	__typeof__(cuptiEnableCallback) *EnableCallback;
 	__typeof__(cuptiActivityRegisterCallbacks) *ActivityRegisterCallbacks;
 	__typeof__(cuptiActivityEnable) *ActivityEnable;
@@ -105,6 +107,7 @@ static bool load(void)
 	if (!tool.name)                                                                            \
 		return false;
 	LOAD(Subscribe)
+	LOAD(Unsubscribe)
 	LOAD(EnableCallback)
 	LOAD(ActivityRegisterCallbacks)
 	LOAD(ActivityEnable)
@@ -149,6 +152,16 @@ static int enable_activity(void)
 	return error;
 }
 
+static int leave(void)
+{
+	CUpti_SubscriberHandle subscriber;
+	int error = tool.Subscribe(&subscriber, callback, NULL);
+
+	if (!error)
+		error = tool.Unsubscribe(subscriber);
+	return error;
+}
+
 int InitializeInjection(void);
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
@@ -166,6 +179,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	callbacks = strstr(what, "callbacks");
 	driver = callbacks || strstr(what, "driver");
 	runtime = callbacks || strstr(what, "runtime");
+	if (strstr(what, "left"))
+		error = leave();
 	if (driver || runtime)
 		error = enable_callbacks(driver, runtime);
 	if (!error && strstr(what, "activity"))

@@ -5,6 +5,8 @@ there that they did meanwhile, and do they go on as before? Needs root; what nee
 
     tests/gpu/joined.py [--joins N] [--kills N]
 
+With CUDA_INJECTION64_PATH set to the library the programs are prepared, and the library in them is woken.
+
 $XPUPROF_BUILD and $PYTHON as tests/gpu/run has them. What a thread was kept from its work, and what passes took before,
 during and after, is printed as notes."""
 import argparse
@@ -28,6 +30,7 @@ import check_rounds
 PROGRAMS = [os.path.join(BUILD, "tests/programs/rounds"), os.path.join(BUILD, "tests/gpu/rounds_static")]
 ALLOWED = ("stacks_incomplete", "walk_", "python_", "tables_")
 NOBODY = 65534
+PREPARED = "CUDA_INJECTION64_PATH" in os.environ
 
 
 def told(good, name, *notes):
@@ -94,6 +97,8 @@ def missing(path="p.xpu"):
 def whole(what, path="p.xpu", log="log"):
     wrong, compared = check_rounds.check(path, check_rounds.read_rounds(log), 10, 0.2e9)
     told(not wrong and not missing(path), f"{what}: {compared} rounds are whole", *wrong[:5], missing(path))
+    if PREPARED:
+        told("woken" in report(path)["meta"], f"{what}: the library that slept in it was woken", report(path)["meta"])
 
 
 def check_rounds_of(command, what, before=(), joins=2, **options):

@@ -106,7 +106,7 @@ static pid_t start(const struct test_recorder *r, char **command)
 
 static int pump(struct test_recorder *r)
 {
-	struct pollfd p = {.fd = nvidia_backend.poll_fd(r->backend), .events = POLLIN};
+	struct pollfd p = {.fd = injected_backend.poll_fd(r->backend), .events = POLLIN};
 
 	poll(&p, 1, 20);
 	return test_recorder_pump(r);
@@ -139,14 +139,14 @@ static int follow(struct test_recorder *r, const struct settings *s, pid_t pid)
 			stopped = true;
 			if (s->kill_self)
 				kill(getpid(), SIGKILL);
-			nvidia_backend.stop(r->backend);
+			injected_backend.stop(r->backend);
 		}
 		if (s->sleeps && !ended && live(r))
 			usleep(10000);
 		else
 			error = pump(r);
 	}
-	error = error ?: nvidia_backend.finish(r->backend);
+	error = error ?: injected_backend.finish(r->backend);
 	if (error)
 		fprintf(stderr, "gpu_record: %s\n", error_text());
 	return status;

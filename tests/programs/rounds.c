@@ -2,11 +2,12 @@
 /*
  * Rounds of the same GPU work, until SIGTERM: for recordings that begin and end in the middle.
  *
- *	rounds [--threads T] [--pause MICROSECONDS] [--seconds S]
+ *	rounds [--threads T] [--pause MICROSECONDS] [--seconds S] [--no-graph]
  *
  * Says "ready", and at the end of each round the thread, and when the round began and ended, by
  * CLOCK_MONOTONIC in nanoseconds. In each a thread asks, on a stream of its own, for five kernels,
- * a copy, a set and a graph of three kernels, and waits for all (tests/check_rounds.py).
+ * a copy, a set and, without --no-graph, a graph of three kernels, and waits for all
+ * (tests/check_rounds.py).
  */
 #include "gpu.h"
 
@@ -24,6 +25,7 @@ static volatile sig_atomic_t ended;
 static struct {
 	gpu_kernel direct, node;
 	useconds_t pause_us;
+	int no_graph;
 	uint64_t end_ns; /* 0: only a signal ends it */
 } rounds;
 
@@ -89,7 +91,8 @@ static void *run(void *unused)
 
 	gpu_enter_thread();
 	r.stream = gpu_stream_new(false);
-	r.graph = make_graph();
+	if (!rounds.no_graph)
+		r.graph = make_graph();
 	r.on_device = gpu_alloc(BYTES);
 	r.pinned = gpu_alloc_pinned(BYTES);
 	while (!is_over()) {
@@ -97,7 +100,8 @@ static void *run(void *unused)
 
 		launch_direct(&r);
 		move_bytes(&r);
-		replay_graph(&r);
+		if (!rounds.no_graph)
+			replay_graph(&r);
 		gpu_stream_wait(r.stream);
 		say(start_ns);
 		if (rounds.pause_us)
@@ -115,7 +119,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"threads", required_argument, NULL, 't'},
 		{"pause", required_argument, NULL, 'p'}, {"seconds", required_argument, NULL, 's'},
-		{0}};
+		{"no-graph", no_argument, &rounds.no_graph, 1}, {0}};
 	struct sigaction ends = {0};
 	pthread_t threads[MAX_THREADS];
 	int option, count = 1;
@@ -127,7 +131,7 @@ int main(int argc, char **argv)
 			rounds.pause_us = (useconds_t)atoi(optarg);
 		else if (option == 's')
 			rounds.end_ns = now() + (uint64_t)(atof(optarg) * 1e9);
-		else
+		else if (option)
 			return 2;
 	}
 	ends.sa_handler = end;

@@ -12,6 +12,7 @@
  *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
+ *	forking      says "ready", then forks and nothing else until SIGTERM; children leave through exit()
  *	orphan       COUNT launches; a child that lives for two seconds, and does not use CUDA. It lives when its parent ends
  *	spawn        half; /bin/true by posix_spawn and by vfork; the other half
  *	exec         half; then this program again, launching the other half
@@ -44,8 +45,10 @@
 
 #include "target.h"
 
+#define CHILD_SECONDS 10 /* of a child that has nothing to do */
+
 static char **arguments;
-static volatile sig_atomic_t strays, alarms;
+static volatile sig_atomic_t strays, alarms, forks_on = 1;
 
 static CUresult launch_into(CUstream stream)
 {
@@ -186,6 +189,44 @@ static void with_forks(int count)
 		pthread_create(&threads[n], NULL, fork_in_thread, &count);
 	for (int n = 0; n < 3; n++)
 		pthread_join(threads[n], NULL);
+}
+
+static void end_forking(int number)
+{
+	forks_on = 0;
+}
+
+/* A child that hangs is killed, and seen by its status. */
+static void *fork_on(void *nothing)
+{
+	while (forks_on) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (!child) {
+			signal(SIGALRM, SIG_DFL);
+			alarm(CHILD_SECONDS);
+			exit(7);
+		}
+		waitpid(child, &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+			printf("child: status %d\n", status);
+		fflush(stdout); /* or children would say it, too */
+	}
+	return NULL;
+}
+
+static void forking(int count)
+{
+	pthread_t other;
+
+	launch(count);
+	puts("ready");
+	fflush(stdout);
+	signal(SIGTERM, end_forking);
+	pthread_create(&other, NULL, fork_on, NULL);
+	fork_on(NULL);
+	pthread_join(other, NULL);
 }
 
 static void with_spawn(int count)
@@ -401,6 +442,7 @@ static const struct {
 	{"hold", hold},
 	{"fork", with_fork},
 	{"forks", with_forks},
+	{"forking", forking},
 	{"orphan", with_orphan},
 	{"spawn", with_spawn},
 	{"exec", with_exec},

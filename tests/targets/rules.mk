@@ -16,3 +16,10 @@ $(B)/tests/targets/joined.so: tests/targets/joined/library.c $(B)/built-with
 	$(CC) $(COMMON) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 $(B)/tests/targets/join_target: LDLIBS += -lm
+
+# A program for probes, once more linked with the driver.
+tests: $(B)/tests/targets/probed_linked
+
+$(B)/tests/targets/probed_linked: tests/targets/probed.c $(B)/sim/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -Isim/include -DLINKED -o $@ $^ -pthread

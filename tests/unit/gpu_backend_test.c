@@ -343,11 +343,11 @@ static void nobody_speaks_for_a_process_that_is_gone(void)
 			sleep(1);
 		_exit(0);
 	}
-	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(injected_backend.snapshot(r->backend) == 0);
 	usleep(50000);
-	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(injected_backend.snapshot(r->backend) == 0);
 	CHECK(waitpid(pid, NULL, 0) == pid);
-	CHECK(nvidia_backend.drain(r->backend, &(bool){false}) == 0);
+	CHECK(injected_backend.drain(r->backend, &(bool){false}) == 0);
 	CHECK(r->shared.last_instance == 0);
 	test_recorder_close(r);
 }
@@ -467,11 +467,11 @@ static void a_library_for_which_there_is_no_ring_is_refused_and_others_go_on(voi
 	CHECK(join(&first, r));
 	second = connect_to(r);
 	say_hello(second, WIRE_MAGIC, WIRE_VERSION);
-	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(injected_backend.snapshot(r->backend) == 0);
 	getrlimit(RLIMIT_NOFILE, &before);
 	none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
 	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
-	CHECK(nvidia_backend.drain(r->backend, &(bool){false}) == 0);
+	CHECK(injected_backend.drain(r->backend, &(bool){false}) == 0);
 	setrlimit(RLIMIT_NOFILE, &before);
 	CHECK(receive_memfd(second, &welcome) == -1);
 	put_call(&first, 1, LAUNCH_KERNEL);
@@ -613,7 +613,7 @@ static void scribble_work_op(struct client *c)
 
 static void scribble_device(struct client *c)
 {
-	struct wire_device d = {.type = WIRE_DEVICE, .ordinal = 1u << 20};
+	struct wire_device d = {.type = WIRE_DEVICE, .number = 1u << 20};
 
 	ring_put_long(&c->ring, &d, sizeof(d), NULL, 0);
 }
@@ -897,7 +897,7 @@ static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_a
 	change.time_ns = clock_now_ns() + 1;
 	usleep(1);
 	put_launch(&c, 6, 9);
-	nvidia_backend.code_mapped(r->backend, &change);
+	injected_backend.code_mapped(r->backend, &change);
 	CHECK(c.ring.control->code_epoch == 1);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(r->launches.count == 2 && resolved_count == 2);
@@ -906,7 +906,7 @@ static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_a
 	CHECK(r->launches.items[0].stack == 4711);
 	CHECK(r->launches.items[1].stack == 4711);
 	change.replaced = false;
-	nvidia_backend.code_mapped(r->backend, &change);
+	injected_backend.code_mapped(r->backend, &change);
 	CHECK(c.ring.control->code_epoch == 1);
 	leave(&c);
 	test_recorder_close(r);
@@ -919,9 +919,9 @@ static void a_marker_counts_only_in_the_process_of_its_instance(void)
 	struct client c;
 
 	CHECK(join(&c, r));
-	CHECK(nvidia_backend.is_plausible(r->backend, &e));
+	CHECK(injected_backend.is_plausible(r->backend, &e));
 	e.pid++;
-	CHECK(!nvidia_backend.is_plausible(r->backend, &e));
+	CHECK(!injected_backend.is_plausible(r->backend, &e));
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -976,7 +976,7 @@ static void report_space(struct test_recorder *r, uint32_t count, enum walk_mapp
 		.mapping_count = count,
 		.python = &python};
 
-	CHECK(nvidia_backend.space(r->backend, &space) == 0);
+	CHECK(injected_backend.space(r->backend, &space) == 0);
 }
 
 static void a_library_gets_what_its_process_maps(void)
@@ -1005,7 +1005,7 @@ static void what_is_mapped_by_the_program_that_comes_next_is_not_sent(void)
 
 	report_space(r, 2, WALK_MAPPING_TABLE);
 	CHECK(join(&c, r));
-	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
+	CHECK(injected_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
 	report_space(r, 1, WALK_MAPPING_TABLE);
 	CHECK(ring_space(&c.ring)->count == 2);
 	leave(&c);
@@ -1036,7 +1036,7 @@ static void of_too_many_mappings_those_at_the_highest_addresses_are_sent(void)
 
 	for (uint32_t n = 0; n < space.mapping_count; n++)
 		mappings[n] = (struct walk_mapping){.start = n * 4096, .end = n * 4096 + 1};
-	CHECK(nvidia_backend.space(r->backend, &space) == 0);
+	CHECK(injected_backend.space(r->backend, &space) == 0);
 	CHECK(join(&c, r));
 	CHECK(ring_space(&c.ring)->count == WIRE_MAPPINGS);
 	CHECK(ring_space(&c.ring)->mappings[0].start == 5 * 4096);
@@ -1071,7 +1071,7 @@ static void a_library_that_asks_has_its_answer_after_the_drain(void)
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(c.ring.control->space_answered == 0);
 	c.ring.control->space_asked = 1;
-	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(injected_backend.snapshot(r->backend) == 0);
 	CHECK(c.ring.control->space_answered == 0);
 	report_space(r, 1, WALK_MAPPING_TABLE);
 	CHECK(test_recorder_pump(r) == 0);
@@ -1095,9 +1095,9 @@ static void what_a_library_has_sent_is_drained_before_its_program_leaves(void)
 	put_stack(&c, &stack, 11);
 	put_launch(&c, 5, 1);
 	c.ring.control->space_asked = 1; /* nobody is there to be answered */
-	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid() + 1) == 0);
+	CHECK(injected_backend.leaves(r->backend, (uint32_t)getpid() + 1) == 0);
 	CHECK(r->launches.count == 0);
-	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
+	CHECK(injected_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
 	CHECK(r->launches.count == 1 && r->launches.items[0].stack == 4711);
 	CHECK(prepared == 0);
 	leave(&c);
@@ -1137,12 +1137,12 @@ static void libraries_get_the_chunks_of_tables_that_are_there_and_those_that_com
 	char byte = 0;
 
 	CHECK(write(first, "a", 1) == 1 && write(second, "b", 1) == 1);
-	CHECK(nvidia_backend.table_chunk(r->backend, 0, first) == 0);
+	CHECK(injected_backend.table_chunk(r->backend, 0, first) == 0);
 	CHECK(join(&c, r));
 	CHECK(receive_chunk(&c, &byte) == 0 && byte == 'a');
 	CHECK(receive_chunk(&c, &byte) == -1);
-	CHECK(nvidia_backend.table_chunk(r->backend, 1, second) == 0);
-	CHECK(nvidia_backend.table_chunk(r->backend, WALK_CHUNKS_MAX, second) == 0);
+	CHECK(injected_backend.table_chunk(r->backend, 1, second) == 0);
+	CHECK(injected_backend.table_chunk(r->backend, WALK_CHUNKS_MAX, second) == 0);
 	CHECK(receive_chunk(&c, &byte) == 1 && byte == 'b');
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(receive_chunk(&c, &byte) == -1);
@@ -1159,7 +1159,7 @@ static void stop_asks_every_library_and_finish_waits_for_none(void)
 	struct client a, b;
 
 	CHECK(join(&a, r) && join(&b, r));
-	CHECK(nvidia_backend.stop(r->backend) == 0);
+	CHECK(injected_backend.stop(r->backend) == 0);
 	CHECK(a.ring.control->command == WIRE_COMMAND_STOP &&
 		b.ring.control->command == WIRE_COMMAND_STOP);
 	put_call(&a, 1, LAUNCH_KERNEL);
@@ -1168,7 +1168,7 @@ static void stop_asks_every_library_and_finish_waits_for_none(void)
 	stats = test_recorder_stats(r);
 	CHECK(r->calls.count == 1 && r->ended == 1 && stats.instances_live == 1);
 	put_call(&b, 1, LAUNCH_KERNEL);
-	CHECK(nvidia_backend.finish(r->backend) == 0);
+	CHECK(injected_backend.finish(r->backend) == 0);
 	stats = test_recorder_stats(r);
 	CHECK(r->calls.count == 2 && r->ended == 2 && stats.instances_live == 0);
 	leave(&a);
@@ -1198,8 +1198,8 @@ static void a_process_image_that_connected_is_found(void)
 
 	CHECK(join(&c, r));
 	CHECK(tasks_process(r->tasks, (uint32_t)getpid(), &process) == 0);
-	CHECK(nvidia_backend.has_connected(r->backend, process));
-	CHECK(!nvidia_backend.has_connected(r->backend, process + 1));
+	CHECK(injected_backend.has_connected(r->backend, process));
+	CHECK(!injected_backend.has_connected(r->backend, process + 1));
 	leave(&c);
 	test_recorder_close(r);
 }

@@ -458,7 +458,7 @@ static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refus
 	if (refusal)
 		ring_put(&c.ring, &refused);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(nvidia_backend.finish(r->backend) == 0);
+	CHECK(injected_backend.finish(r->backend) == 0);
 	snprintf(ret, 512, "%s", test_recorder_stats(r).stalls_refused);
 	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == (*ret != 0));
 	leave(&c);
@@ -540,7 +540,7 @@ static void rows_behind_a_record_that_never_came_belong_to_no_window(void)
 	put_good_window(&c);
 	put_rows(&c, &row, 1);
 	leave(&c);
-	CHECK(test_recorder_pump(r) == 0 && nvidia_backend.finish(r->backend) == 0);
+	CHECK(test_recorder_pump(r) == 0 && injected_backend.finish(r->backend) == 0);
 	CHECK(test_recorder_loss(r, LOSS_GPU_ABANDONED) == 1 && totals_of(r).stall_samples == 6);
 	CHECK(test_recorder_loss(r, LOSS_STALLS_RING_FULL) == 3);
 	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);

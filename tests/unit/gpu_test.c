@@ -110,8 +110,10 @@ static void stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
 	ret->instances_live = b->live;
 	ret->reported_ns = b->pid;
-	if (b->instance == 2)
+	if (b->instance == 2) {
 		ret->ended = "it ended";
+		ret->finalized = "it was taken out";
+	}
 }
 
 static void close_fake(struct gpu_backend *b)
@@ -286,7 +288,7 @@ static void what_came_of_it_is_of_all(void)
 	CHECK(gpu_reported_ns(gpu) == 300);
 	CHECK(gpu_has_connected(gpu, 1) && !gpu_has_connected(gpu, 2));
 	gpu_each_refusal(gpu, note, &refusals);
-	CHECK_TEXT(buf_text(&refusals), "!|it ended!|||||||");
+	CHECK_TEXT(buf_text(&refusals), "!|it ended!||||||||it was taken out|");
 	buf_release(&refusals);
 	end();
 }

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
+#include "profile/events.h"
 #include "profile/format.h"
 #include "profile/reader.h"
 #include "profile/varint.h"
@@ -472,6 +473,21 @@ static struct profile_life random_life(void)
 		.thread = 1 + random_id(THREADS - 1)};
 }
 
+static struct profile_marker random_marker(void)
+{
+	struct profile_marker m = {.start_ns = random_number(64),
+		.duration_ns = random_number(64),
+		.thread = random_id(THREADS),
+		.name = random_id(STRINGS),
+		.domain = random_u64() % 2,
+		.kind = 1 + random_u64() % (MARKER_KINDS - 1),
+		.unfinished = random_u64() % 2};
+
+	if (m.kind == MARKER_MOMENT)
+		m.duration_ns = 0;
+	return m;
+}
+
 /* Half of them are of the last call. */
 static struct profile_sync random_sync(const struct profile_call *last)
 {
@@ -500,7 +516,7 @@ static struct profile_sync random_sync(const struct profile_call *last)
 
 static struct profile_event random_event(struct profile_call *last)
 {
-	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % EVENT_SYNC};
+	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % EVENT_LAST};
 
 	switch (e.kind) {
 	case EVENT_SAMPLE:
@@ -529,6 +545,9 @@ static struct profile_event random_event(struct profile_call *last)
 		break;
 	case EVENT_LIFE:
 		e.life = random_life();
+		break;
+	case EVENT_MARKER:
+		e.marker = random_marker();
 		break;
 	case EVENT_SYNC:
 		e.sync = random_sync(last);
@@ -560,6 +579,8 @@ static int write_event(struct profile_writer *w, const struct profile_event *e)
 		return profile_write_life(w, &e->life);
 	case EVENT_SYNC:
 		return profile_write_sync(w, &e->sync);
+	case EVENT_MARKER:
+		return profile_write_marker(w, &e->marker);
 	}
 	return -EINVAL;
 }
@@ -643,6 +664,10 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(sync, instance) && SAME(sync, correlation) && SAME(sync, thread) &&
 		       SAME(sync, stack) && SAME(sync, api) && SAME(sync, device) &&
 		       SAME(sync, context) && SAME(sync, stream) && SAME(sync, kind);
+	case EVENT_MARKER:
+		return SAME(marker, start_ns) && SAME(marker, duration_ns) &&
+		       SAME(marker, thread) && SAME(marker, name) && SAME(marker, domain) &&
+		       SAME(marker, kind) && SAME(marker, unfinished);
 	}
 	return false;
 }

@@ -406,7 +406,7 @@ static const char golden[] =
 	"\n"
 	"About this recording\n"
 	"stacks by     bpf\n"
-	"CUPTI         13.0 /a\n"
+	"tracer        13.0 /a\n"
 	"              12.4 /b\n";
 
 static void the_text_is_what_it_always_was(void)

@@ -114,6 +114,53 @@ static void a_reader_says_what_is_in_a_file(void)
 	child_free(reader);
 }
 
+__attribute__((naked, used)) static void begins_with_a_nop(void)
+{
+	__asm__(".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret");
+}
+
+__attribute__((naked, used)) static void begins_otherwise(void)
+{
+	__asm__("xorl %eax, %eax\n\tret");
+}
+
+/* The code at an offset of this program's file. */
+static bool code_is(uint64_t offset, const void *code, size_t size)
+{
+	uint8_t bytes[16];
+	int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	bool is = pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+
+	close(fd);
+	return is && !memcmp(bytes, code, size);
+}
+
+static void a_reader_says_where_functions_begin_that_can_be_probed(void)
+{
+	static const char names[] = "begins_otherwise\0begins_with_a_nop\0is_not_there\0main";
+	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
+	int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	struct answer a;
+	struct child_request r = request(READER_FUNCTIONS, fd, &a);
+	uint64_t offsets[4] = {0};
+
+	r.data = names;
+	r.size = sizeof(names);
+	ask(reader, &r, &a);
+	CHECK(!a.error && a.size == sizeof(offsets));
+	memcpy(offsets, a.data.words, sizeof(offsets));
+	CHECK(code_is(offsets[0], (const void *)(uintptr_t)begins_otherwise, 3));
+	CHECK(!offsets[1] && !offsets[2]);
+	CHECK(offsets[3]);
+	r = request(READER_FUNCTIONS, fd, &a);
+	r.data = names;
+	r.size = sizeof(names) - 1;
+	ask(reader, &r, &a);
+	CHECK(a.error == -EINVAL);
+	close(fd);
+	child_free(reader);
+}
+
 static void what_is_no_elf_file_is_an_error(void)
 {
 	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
@@ -578,6 +625,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(folder))
 		return 1;
 	RUN(a_reader_says_what_is_in_a_file);
+	RUN(a_reader_says_where_functions_begin_that_can_be_probed);
 	RUN(what_is_no_elf_file_is_an_error);
 	RUN(an_opener_opens_the_file_of_a_path_if_it_is_the_one);
 	RUN(where_a_process_is_gone_its_paths_are_those_of_whoever_was_said);

@@ -128,7 +128,7 @@ static int read_all(void)
 
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&reader, path));
-	error = stalls_init(&stalls, reader, &options);
+	error = stalls_init(&stalls, reader, &options, NULL);
 	while (!error && (more = profile_reader_next(reader, &event)))
 		error = more < 0 ? more : stalls_event(&stalls, &event);
 	error = error ?: stalls_finish(&stalls);
@@ -537,7 +537,7 @@ static void windows_are_joined_when_there_are_too_many_stalls_and_no_sample_is_l
 	seen(window_of(2, 0, 100, false), "m", 0, WAIT, 3);
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&reader, path));
-	CHECK(!stalls_init(&stalls, reader, &options));
+	CHECK(!stalls_init(&stalls, reader, &options, NULL));
 	stalls.seen_max = 64;
 	while (profile_reader_next(reader, &event) > 0)
 		CHECK(!stalls_event(&stalls, &event));

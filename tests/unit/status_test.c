@@ -59,7 +59,7 @@ static void a_program_without_gpu_work_has_no_gpu_figures(void)
 	CHECK(!strcmp(summary(&t), "xpuprof: 1.00 s, CPU time 10 ms (1 sample), no GPU work\n"
 				   "xpuprof: wrote p.xpu (recording, 0 B)\n"));
 	t.calls = 2;
-	CHECK(strstr(summary(&t), ", GPU time 0 ns (0 pieces of work, 2 CUDA calls)\n"));
+	CHECK(strstr(summary(&t), ", GPU time 0 ns (0 pieces of work, 2 API calls)\n"));
 }
 
 static void events_of_drivers_are_counted_beside_gpu_work(void)
@@ -69,7 +69,7 @@ static void events_of_drivers_are_counted_beside_gpu_work(void)
 	CHECK(strstr(summary(&t), ", no GPU work, 1 driver event\n"));
 	t.calls = 2;
 	t.drivers = 1200;
-	CHECK(strstr(summary(&t), "2 CUDA calls), 1,200 driver events\n"));
+	CHECK(strstr(summary(&t), "2 API calls), 1,200 driver events\n"));
 }
 
 static void nothing_is_said_of_stacks_where_there_are_none(void)

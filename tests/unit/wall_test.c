@@ -55,7 +55,7 @@ static const char *divided(
 	size_t at = 0;
 
 	text[0] = 0;
-	CHECK(!gpu_waits_divide(waits, wait_count, runs, run_count, lanes, LANES, &sums));
+	CHECK(!gpu_waits_divide(waits, wait_count, runs, run_count, lanes, LANES, &sums, NULL));
 	for (uint32_t what = 0; what < 28; what++) {
 		const uint64_t *ns = map_get(&sums, (what + 2) % 28);
 
@@ -188,7 +188,7 @@ static void random_waits_are_divided_as_a_look_at_every_moment_says(void)
 			waits[n].device = (uint32_t)random_below(2);
 			waits[n].launched_ns = random_below(2) ? start_ns : start_ns / 2;
 		}
-		CHECK(!gpu_waits_divide(waits, 6, sorted, count, lanes, LANES, &sums));
+		CHECK(!gpu_waits_divide(waits, 6, sorted, count, lanes, LANES, &sums, NULL));
 		for (uint32_t n = 0; n < 6; n++) {
 			uint64_t expected[GPU_WAIT_WORK + RUNS] = {0};
 
@@ -558,7 +558,7 @@ static void what_is_outside_of_a_stretch_is_not_read_again(void)
 	uint64_t sum_ns;
 
 	write_long_recording();
-	CHECK(!profile_reader_open(&r, path) && !stalls_init(&stalls, r, &options));
+	CHECK(!profile_reader_open(&r, path) && !stalls_init(&stalls, r, &options, NULL));
 	wall_events_init(&e, r, &options, LONG_WAITS / 2, &stalls);
 	CHECK(wall_events_first(&e, r) == 1 && e.chunks.items.items[0].last_ns < e.to_ns);
 	sum_ns = time_of_waits(&e);

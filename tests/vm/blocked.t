@@ -24,8 +24,8 @@ class Target:
         fd = os.open("/dev/fuse", os.O_RDWR)
         subprocess.run(["mount", "-t", "fuse", "-o", f"fd={fd},rootmode=40000,user_id={STRANGER},group_id={STRANGER},"
                         "allow_other", "fuse", FOLDER], pass_fds=[fd], check=True)
-        self.process = subprocess.Popen([f"{vm.BUILD}/tests/attack/blocking_file", how, str(fd), FOLDER, DEVICE, LINE],
-                                        stdout=subprocess.PIPE, text=True, pass_fds=[fd], user=STRANGER, group=STRANGER,
+        self.process = subprocess.Popen([f"{vm.BUILD}/tests/attack/blocking_file", how, str(fd), f"{FOLDER}/served.so", DEVICE,
+                                         LINE], stdout=subprocess.PIPE, text=True, pass_fds=[fd], user=STRANGER, group=STRANGER,
                                         extra_groups=[], start_new_session=True)
         os.close(fd)
         vm.same(self.process.stdout.readline(), "mapped\n", f"{how}: a stranger runs code of its file system")

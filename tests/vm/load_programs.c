@@ -5,8 +5,9 @@
  * usage: load_programs FILE.bpf.o
  *
  * Of programs called NAME and NAME_without_..., which stand in for each other on kernels that lack
- * something, one has to load. Those that time waits need not where tracing programs have no task
- * storage (before 5.12). What the verifier has against a program is printed, its end if it is long.
+ * something, one has to load. Those that time waits or observe calls need not where tracing
+ * programs have no task storage (before 5.12). What the verifier has against a program is printed,
+ * its end if it is long.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -116,13 +117,13 @@ static bool replaced(const struct outcome *o, const struct outcome *all, int cou
 /* What needs task storage and has nothing to stand in for it. */
 static bool is_too_new(const struct outcome *o)
 {
-	static const char *const timing[] = {
-		"on_new_thread", "on_exec_waits", "on_switch", "on_waking", "each_thread"};
+	static const char *const newer[] = {"on_new_thread", "on_exec_waits", "on_switch",
+		"on_waking", "each_thread", "on_observed", "on_observed_return"};
 
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_task_storage_get, NULL) == 1)
 		return false;
-	for (size_t i = 0; i < sizeof(timing) / sizeof(timing[0]); i++)
-		if (!strcmp(o->name, timing[i]))
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+		if (!strcmp(o->name, newer[i]))
 			return true;
 	return false;
 }

@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor/nvidia/checks.h"
+#include "cmd/doctor/opencl/checks.h"
 #include "cmd/options.h"
 
 /* In the order they are shown; a check may use what those before it put into struct doctor. */
@@ -39,7 +40,7 @@ static const struct doctor_check machine_checks[] = {
 static const struct {
 	const struct doctor_check *checks;
 	bool (*has_gpu)(const struct doctor *d);
-} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}};
+} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}, {opencl_checks, NULL}};
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
@@ -106,12 +107,14 @@ static void text_side(
 		buf_printf(out, "%s: yes\n", name);
 }
 
-static void text_verdict(struct buf *out, const struct verdict *v)
+static void text_verdict(struct buf *out, const struct verdict *v, const struct doctor *d)
 {
 	buf_puts(out, "\n");
 	text_side(out, "records CPU work", v->cpu, v->cpu_in_part ? "in part" : "no");
 	text_side(out, "records GPU work", v->gpu,
 		v->has_gpu ? "no" : "no, and there is no GPU here");
+	if (d->opencl)
+		buf_puts(out, "records OpenCL: yes\n");
 }
 
 static void json_member(struct buf *out, const char *name, const char *text, const char *after)
@@ -163,11 +166,13 @@ static void run_checks(struct doctor *d, bool json, struct buf *out, struct verd
 		v->has_gpu |= tables[i].has_gpu && tables[i].has_gpu(d);
 	}
 	if (json)
-		buf_printf(out, "\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s\n}\n",
+		buf_printf(out,
+			"\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s,\n  \"opencl\": "
+			"%s\n}\n",
 			v->cpu ? "false" : "true", v->gpu ? "false" : "true",
-			v->has_gpu ? "true" : "false");
+			v->has_gpu ? "true" : "false", d->opencl ? "true" : "false");
 	else
-		text_verdict(out, v);
+		text_verdict(out, v, d);
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -36,6 +36,7 @@ struct doctor {
 	/* The library of the GPU driver, once a check of its vendor has looked for it; the version
 	 * as the vendor counts. */
 	struct library_probe driver;
+	bool opencl; /* the loader of OpenCL has drivers, and knows layers: set by its checks */
 };
 
 /* The finding's state and text. */

@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "capture/capture.h"
 #include "cmd/doctor/doctor.h"
-#include "cmd/monitor/metrics_server.h"
+#include "serve/http.h"
 #include "elf/dwarf.h"
 #include "elf/mini_debug.h"
 #include "record/locate.h"
@@ -413,7 +413,7 @@ void check_debug_files(struct doctor *d, struct finding *f)
 
 void check_metrics(struct doctor *d, struct finding *f)
 {
-	if (metrics_server_supported()) {
+	if (http_supported()) {
 		finding_is(f, FINDING_OK, "monitors can be served to Prometheus");
 		return;
 	}
@@ -426,7 +426,9 @@ void check_metrics(struct doctor *d, struct finding *f)
 void check_joining(struct doctor *d, struct finding *f)
 {
 	enum { SCOPE_OWN = 0, SCOPE_NOBODY = 3 };
-	bool may_all = has_capability(d, CAP_SYS_PTRACE);
+	bool may_trace = has_capability(d, CAP_SYS_PTRACE);
+	/* memory of other users' programs is a file of theirs */
+	bool may_all = may_trace && has_capability(d, CAP_DAC_OVERRIDE);
 	long scope = SCOPE_OWN;
 
 	(void)doctor_read_number(d, "/proc/sys/kernel/yama/ptrace_scope", &scope);
@@ -436,7 +438,7 @@ void check_joining(struct doctor *d, struct finding *f)
 		finding_step(f, "change what sets it at boot, and boot again");
 	} else if (may_all) {
 		finding_is(f, FINDING_OK, "GPU work of running programs, of all users (record -p)");
-	} else if (scope == SCOPE_OWN) {
+	} else if (scope == SCOPE_OWN || may_trace) {
 		finding_is(f, FINDING_OK, "GPU work of running programs of one's own (record -p)");
 	} else {
 		finding_is(f, FINDING_LIMITED,

@@ -37,17 +37,11 @@ struct metrics_source {
 	uint64_t quiet_ns;
 };
 
-/* Whether this build has it. */
-bool metrics_server_supported(void);
-/*
- * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is
- * free; a path, which has a '/', is that of a Unix socket (metrics_socket.h). Nothing is answered
- * before metrics_server_start. 0, or -errno with error_text: -EINVAL (no address), -EADDRINUSE,
- * -EACCES, -ENOSYS (not in this build).
- */
+/* Binds to an address, as http_open does (serve/http.h). Nothing is answered before
+ * metrics_server_start. 0, or -errno with error_text. */
 int metrics_server_open(const char *address, struct metrics_server **ret);
 void metrics_server_close(struct metrics_server *s);
-/* "127.0.0.1:9100": where it can be reached; or a path. */
+/* Where it can be reached, as http_address says. */
 const char *metrics_server_address(const struct metrics_server *s);
 /* From now on it answers. *source is copied; what it points to has to live as long as the server. 0
  * or -errno with error_text. */

@@ -58,7 +58,7 @@ function bare(label) {
 // Functions that do what the class or namespace before them is called.
 const FOR_ANY = new Set(["call", "operator()", "redispatch", "run", "apply", "invoke", "execute", "launch", "impl", "forward",
 	"_M_invoke", "do_call", "call_once"]);
-const LONG_NAMES = new Set(["cxx", "gpu", "source", "wait"]);
+const LONG_NAMES = new Set(["cxx", "gpu", "source", "wait", "same", "more1", "more2", "more3", "more4", "less1", "less2", "less3", "less4"]);
 const briefs = new Array(labels.length); // by name: what fits where the label does not
 
 function briefOf(name) {

@@ -116,7 +116,7 @@ function fillHelp() {
 	help.append(make("div", {"class": "card"}, make("h2", {}, "Reading this graph"), table,
 		make("p", {}, "Each box is a function; what stands on it was called by it. Width is time" + (info.time ?
 			" that passed for threads: " + info.time + "." :
-			". GPU work stands on the CUDA call that asked for it. CPU time and GPU time pass side by side: " +
+			". GPU work stands on the API call that asked for it. CPU time and GPU time pass side by side: " +
 			"only the width of a box adds them up, and never as elapsed time."))));
 	help.addEventListener("click", () => { help.hidden = true; });
 }

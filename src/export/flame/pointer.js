@@ -47,14 +47,17 @@ function fillTip(box) {
 	const kind = info.kinds[kindOf[nameOf[i]]], swatch = make("i", {}), p = parent[i];
 	const table = make("table", {}, make("tr", {}, ...["", info.unit === "count" || info.unit === "samples" ? "" : "time", "of all",
 		"of parent"].map(cell => make("th", {}, cell))));
-	if (cpu[i])
+	if (info.compared)
+		table.append(timeRow("first", cpu[i] - samples[i], cpu[0] - samples[0], cpu[p] - samples[p]),
+			timeRow("second", samples[i], samples[0], samples[p]));
+	else if (cpu[i])
 		table.append(timeRow(info.time || (gpu[0] || info.unit !== "count" ? "CPU" : "count"), cpu[i], cpu[0], cpu[p], samples[i]));
 	if (gpu[i])
 		table.append(timeRow("GPU", gpu[i], gpu[0], gpu[p]));
 	swatch.style.background = fills[kindOf[nameOf[i]]];
 	tip.replaceChildren(make("div", {"class": "name"}, labels[nameOf[i]]),
 		make("div", {"class": "kind"}, swatch, kind.name + wordsOf(i)), table);
-	const own = i + 1 < end[i] ? ownPart(i, width) : 0;
+	const own = !info.compared && i + 1 < end[i] ? ownPart(i, width) : 0;
 	if (own)
 		table.append(timeRow("self", own, onGpu[i] ? gpu[0] : cpu[0], onGpu[i] ? gpu[p] : cpu[p],
 			ownPart(i, node => samples[node])));

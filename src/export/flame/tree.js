@@ -161,7 +161,15 @@ function sampled(value, n) {
 	return n ? exact(Number(value.toPrecision(digits))) + ", " + grouped(n) + (n === 1 ? " sample" : " samples") : exact(value);
 }
 
+// Of a comparison: the time of both sides, of which n is the second's.
+function sides(both, n) {
+	const part = (name, value, whole) => name + " " + exact(value) + (whole ? " (" + share(value, whole) + ")" : "");
+	return part("first", both - n, cpu[0] - samples[0]) + " \u00b7 " + part("second", n, samples[0]);
+}
+
 function times(c, g, whole_cpu, whole_gpu, n) {
+	if (info.compared)
+		return sides(c, n);
 	const parts = [];
 	if (c || !g)
 		parts.push((info.time ? "" : gpu[0] || info.unit !== "count" ? "CPU " : "") + sampled(c, n) + " (" +

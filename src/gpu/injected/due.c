@@ -101,7 +101,7 @@ int due_report(struct injected *s)
 		return 0;
 	if (lines->size)
 		buf_putc(lines, '\n');
-	buf_printf(lines, "%s: %s of %s that were due came", s->api->stalls_behind,
+	buf_printf(lines, "%s: %s of %s that were due came", injected_sampled(s)->stalls_behind,
 		text_count(came, s->came), text_count(due, s->due));
 	stalls_put_safe_period(s->safe_period, lines);
 	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(lines));

@@ -24,7 +24,8 @@
 #include "gpu/injected/instance.h"
 #include "sandbox/child.h"
 
-#define EVENTS 64
+#define EVENTS	    64
+#define SOCKET_NAME "library.sock"
 
 _Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
 		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
@@ -35,7 +36,7 @@ static void close_listener(struct injected *s)
 {
 	int fd;
 
-	unlinkat(s->options.runtime_fd, s->api->socket_name, 0);
+	unlinkat(s->options.runtime_fd, SOCKET_NAME, 0);
 	while ((fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
 		descriptors_close(s, fd);
 	close(s->listener);
@@ -57,10 +58,12 @@ void injected_close(struct injected *s)
 	buf_release(&s->refusal_lines);
 	buf_release(&s->contest_lines);
 	buf_release(&s->ended_lines);
+	buf_release(&s->finalize_lines);
 	map_release(&s->connected);
 	map_release(&s->by_number);
 	map_release(&s->of_process);
-	free(s->call_names);
+	for (uint32_t n = 0; n < WIRE_APIS; n++)
+		free(s->call_names[n]);
 	spaces_release(s);
 	for (uint32_t n = 0; n < s->chunk_count; n++)
 		close(s->chunks[n]);
@@ -69,10 +72,10 @@ void injected_close(struct injected *s)
 
 static int set_path(struct injected *s, const char *folder)
 {
-	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s", folder, s->api->socket_name) >=
+	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/" SOCKET_NAME, folder) >=
 		sizeof(s->path))
-		return error_set(-ENAMETOOLONG, "the path of the socket is too long: '%s/%s'",
-			folder, s->api->socket_name);
+		return error_set(-ENAMETOOLONG,
+			"the path of the socket is too long: '%s/" SOCKET_NAME "'", folder);
 	return 0;
 }
 
@@ -81,7 +84,7 @@ static int set_path(struct injected *s, const char *folder)
 static int bind_socket(const struct injected *s)
 {
 	const struct gpu_options *o = &s->options;
-	const char *name = s->api->socket_name;
+	const char *name = SOCKET_NAME;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", o->runtime_fd,
@@ -130,8 +133,18 @@ static int open_sockets(struct injected *s)
 	return error ?: listen_at(s);
 }
 
-int injected_open(struct injected **ret, const struct injected_api *api, void *context,
-	const struct gpu_options *options, struct gpu_shared *shared)
+static int make_call_names(struct injected *s)
+{
+	for (uint32_t n = 0; n < WIRE_APIS; n++) {
+		s->call_names[n] = calloc(s->apis[n]->call_count, sizeof(*s->call_names[n]));
+		if (!s->call_names[n])
+			return error_memory(NULL);
+	}
+	return 0;
+}
+
+int injected_open(
+	struct injected **ret, const struct gpu_options *options, struct gpu_shared *shared)
 {
 	struct injected *s = calloc(1, sizeof(*s));
 	int error;
@@ -139,13 +152,12 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 	if (!s)
 		return error_memory(NULL);
 	s->listener = s->epoll = -1;
-	s->api = api;
-	s->context = context;
+	s->apis = injected_apis;
 	s->shared = shared;
 	s->options = *options;
 	s->start_ns = clock_now_ns();
-	s->call_names = calloc(api->call_count, sizeof(*s->call_names));
-	error = s->call_names ? open_sockets(s) : error_memory(NULL);
+	error = make_call_names(s);
+	error = error ?: open_sockets(s);
 	if (!error && options->stalls)
 		error = profile_set_meta(shared->writer, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
@@ -160,15 +172,6 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 const char *injected_address(const struct injected *s)
 {
 	return s->path;
-}
-
-int injected_watch(struct injected *s, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
-
-	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event))
-		return error_errno(-errno, "cannot watch the GPU side's events");
-	return 0;
 }
 
 /* A launch whose instance has ended (its ring was given up) is still a launch. */
@@ -324,8 +327,6 @@ static int handle_sockets(struct injected *s)
 		for (int e = 0; !error && e < n && s->messages_left; e++) {
 			void *what = events[e].data.ptr;
 
-			if (what == s)
-				continue;
 			any = true;
 			s->messages_left--;
 			error = what ? instance_handle_socket(what) : accept_some(s);
@@ -433,6 +434,13 @@ bool injected_is_taken(const struct injected *s, uint32_t process)
 	return state && *state & PROCESS_TAKEN;
 }
 
+bool injected_is_finalized(const struct injected *s, uint32_t process)
+{
+	const uint64_t *state = map_get(&s->connected, process);
+
+	return state && *state & PROCESS_FINALIZED;
+}
+
 void injected_stats(const struct injected *s, struct gpu_stats *ret)
 {
 	ret->records += s->records;
@@ -440,6 +448,7 @@ void injected_stats(const struct injected *s, struct gpu_stats *ret)
 	ret->stalls_refused = buf_text(&s->refusal_lines);
 	ret->stalls_contested = buf_text(&s->contest_lines);
 	ret->ended = buf_text(&s->ended_lines);
+	ret->finalized = buf_text(&s->finalize_lines);
 	vec_foreach (it, &s->instances)
 		ret->instances_live += instance_is_live(*it);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Libraries inside of programs, as the recorder sees them: a socket that they connect to, a ring of
- * shared memory for each, and what its records mean in the profile. What differs between vendors is
- * a table (struct injected_api) of the vendor's backend. The functions below are those of
+ * shared memory for each, and what its records mean in the profile. What differs between APIs is a
+ * table (struct injected_api) in the folder of its vendor. A program may use several: its library
+ * connects once, so all of them are one backend (backend.c), and the functions below are those of
  * gpu_backend_ops.
  *
  *	program ---- connects ---->  injected.c   the socket, and all connections
@@ -14,7 +15,7 @@
  *	             messages   ---->  messages.c   images of GPU code
  *	        <--- what is mapped --  spaces.c
  *
- * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless noted
+ * One thread. Functions return 0 or -errno with error_text, unless noted
  * otherwise.
  */
 #pragma once
@@ -27,7 +28,6 @@ struct injected;
 /* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are
  * constant. */
 struct injected_api {
-	const char *socket_name; /* in the recording's private folder */
 	const char *tracer;	 /* the name of the vendor's own library that reports GPU work */
 	const char *code_format; /* of images of GPU code, as src/gpucode/ calls it */
 	/* Names of followed calls, `call_count` of them; call_index gives the index of the API's
@@ -42,14 +42,19 @@ struct injected_api {
 	const char *const *stalls_refusals;
 	/* The same where the tracer just hands over fewer than it should. */
 	const char *stalls_behind;
-	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the
-	 * profile. */
-	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);
+	/* NULL: programs that run already cannot be joined. Else the function of the library that
+	 * joins them (join/join.h), and what stays in a program when it has left. */
+	const char *entry;
+	const char *stays;
 };
 
-/* Listens in options->runtime_dir, if there is one. `context` is device_used's. */
-int injected_open(struct injected **ret, const struct injected_api *api, void *context,
-	const struct gpu_options *options, struct gpu_shared *shared);
+/* By the number of the API, which is that of the wire (wire/wire.h): gpu/apis.c. Those of code
+ * images and of samples of instructions are of the first. */
+extern const struct injected_api *const injected_apis[WIRE_APIS];
+
+/* Listens in options->runtime_dir, if there is one. */
+int injected_open(
+	struct injected **ret, const struct gpu_options *options, struct gpu_shared *shared);
 /* NULL is fine. */
 void injected_close(struct injected *s);
 /* Takes a socket whose other end a library has that was put into this process: owned from here
@@ -57,9 +62,6 @@ void injected_close(struct injected *s);
 int injected_adopt(struct injected *s, int fd, uint32_t pid);
 /* The socket's path; "": nothing listens. */
 const char *injected_address(const struct injected *s);
-/* This descriptor, too, makes injected_poll_fd readable. The caller drains it. */
-int injected_watch(struct injected *s, int fd);
-
 bool injected_is_plausible(const struct injected *s, const struct gpu_launch *e);
 int injected_code_mapped(struct injected *s, const struct code_change *change);
 int injected_space(struct injected *s, const struct walker_space *space);
@@ -73,5 +75,7 @@ int injected_finish(struct injected *s);
 bool injected_has_connected(const struct injected *s, uint32_t process);
 /* Whether another tool held the tracer of this process image when it was joined last. */
 bool injected_is_taken(const struct injected *s, uint32_t process);
+/* Whether the tracer was taken out of this process image when it was left last. */
+bool injected_is_finalized(const struct injected *s, uint32_t process);
 /* Adds to *ret. */
 void injected_stats(const struct injected *s, struct gpu_stats *ret);

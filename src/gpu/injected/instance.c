@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <limits.h>
 #include <signal.h>
@@ -35,6 +36,7 @@
 #define HOLE_NS		(5 * NS_PER_SECOND) /* patience with a writer that is not done */
 #define REPORTED_MAX_NS (1ull << 50)
 #define RELEASE_SLOTS	1024
+#define FINALIZED_TOLD	16		 /* processes, one by one */
 #define LOOK_AT_CLOCK	64		 /* records */
 #define AWAY_NS		(50 * NS_PER_MS) /* between drains when we are not busy */
 
@@ -79,6 +81,7 @@ void instance_free(struct instance *i)
 	budget_return(i, BUDGET_KEPT_STACKS);
 	namespace_release(&i->numbers);
 	walked_release(i);
+	markers_release(i);
 	stalls_decode_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
@@ -132,6 +135,8 @@ static void write_control(struct instance *i)
 	c->stalls = o->stalls;
 	c->stall_period = o->stall_period;
 	c->overhead = o->overhead;
+	c->finalize = o->finalize;
+	c->markers = o->markers;
 	c->command = i->injected->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
@@ -396,6 +401,8 @@ static void count_counters(struct instance *i)
 		[WIRE_LOST_STALLS] = LOSS_STALLS_RING_FULL,
 		[WIRE_LOST_IMAGES] = LOSS_IMAGES_LOST,
 		[WIRE_LOST_EVENT_RECORDS] = LOSS_GPU_RING_FULL,
+		[WIRE_UNTIMED] = LOSS_GPU_UNTIMED,
+		[WIRE_LOST_MARKERS] = LOSS_GPU_RING_FULL,
 	};
 
 	for (enum wire_count n = 0; n < WIRE_COUNTS; n++) {
@@ -482,16 +489,48 @@ static void count_reason(struct instance *i)
 		[WIRE_REASON_OVERHEAD] = LOSS_GPU_OVERHEAD,
 	};
 	const struct wire_control *control = i->reader.ring.control;
-	uint32_t reason;
-
-	if (__atomic_load_n(&control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
-		return;
+	bool quiet = __atomic_load_n(&control->state, __ATOMIC_ACQUIRE) == WIRE_QUIET;
 	/* once: the program may change it */
-	reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
+	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
+
+	/* One API may have failed while another goes on. */
+	if (!quiet && !reason)
+		return;
 	if (i->joined && reason == WIRE_REASON_IN_USE && was_taken_before(i))
 		return;
 	record_count_loss(
 		i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
+}
+
+/* What came of gpu_options.finalize. */
+static void note_finalized(struct instance *i)
+{
+	static const char *const reasons[WIRE_FINALIZE_RESULTS] = {
+		[WIRE_FINALIZE_LATE] = "the program used the GPU before the library came",
+		[WIRE_FINALIZE_GRAPHS] = "graphs were made in it",
+		[WIRE_FINALIZE_FAILED] = "it did not let itself be ended",
+	};
+	struct injected *s = i->injected;
+	/* once: the program may change it */
+	uint32_t result = __atomic_load_n(&i->reader.ring.control->finalized, __ATOMIC_RELAXED);
+	uint64_t *state = map_get(&s->connected, i->process);
+
+	if (!s->options.finalize || !state || result >= WIRE_FINALIZE_RESULTS)
+		return;
+	*state &= ~(uint64_t)PROCESS_FINALIZED;
+	if (result == WIRE_FINALIZED)
+		*state |= PROCESS_FINALIZED;
+	if (!result || ++s->finalize_count > FINALIZED_TOLD + 1)
+		return;
+	if (s->finalize_count > FINALIZED_TOLD) {
+		buf_puts(&s->finalize_lines, "and so on, of more processes\n");
+	} else if (result == WIRE_FINALIZED) {
+		buf_printf(&s->finalize_lines, "%s was taken out of process %" PRIu32 "\n",
+			injected_sampled(s)->tracer, i->pid);
+	} else {
+		buf_printf(&s->finalize_lines, "%s stays in process %" PRIu32 ": %s\n",
+			injected_sampled(s)->tracer, i->pid, reasons[result]);
+	}
 }
 
 /* Slots that the library says it has written to the ring, and that the ring does not have. */
@@ -508,10 +547,12 @@ static int end(struct instance *i)
 	const struct gpu_events *events = &i->injected->shared->events;
 	int error = record_last_burst(i, says_end(i));
 
+	error = error ?: markers_end(i);
 	if (i->corrupt)
 		record_count_loss(i, LOSS_GPU_CORRUPT, 1);
 	else
 		count_reason(i);
+	note_finalized(i);
 	count_unseen(i);
 	due_end(i);
 	i->phase = INSTANCE_ENDED;

@@ -82,6 +82,14 @@ struct thread_numbers {
 	uint64_t looked_ns;
 };
 
+/* A stretch of time that the program gave a name, of which one end came so far. */
+struct instance_marker {
+	uint32_t number;	       /* the library's */
+	uint32_t name, domain, thread; /* of the profile */
+	bool has_begun;
+	uint64_t time_ns;
+};
+
 enum instance_phase {
 	INSTANCE_GREETING = 1, /* its hello has not come */
 	INSTANCE_WAITING,      /* it has, and waits for an answer */
@@ -137,7 +145,9 @@ struct instance {
 	bool stalls_refused;
 	struct vec(struct instance_context) contexts;
 	struct map context_numbers; /* -> the number in them, from 1 up */
-	struct map threads;	    /* tid as the process sees it -> profile id; 0: not found */
+	struct map marker_places;   /* number of a marker -> where it is in them */
+	struct vec(struct instance_marker) markers;
+	struct map threads; /* tid as the process sees it -> profile id; 0: not found */
 	uint32_t last_tid, last_thread;
 	struct thread_numbers numbers; /* of a process in another pid namespace */
 	uint64_t charged[BUDGETS];
@@ -184,6 +194,11 @@ bool instance_is_live(const struct instance *i);
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 /* At the end of an instance; was_told: the library has said that it is over. */
 int record_last_burst(struct instance *i, bool was_told);
+/* markers.c: the same, of this kind. */
+int markers_decode(struct instance *i, const struct wire_marker *m, uint64_t now_ns);
+/* At the end of an instance: those that have not ended. */
+int markers_end(struct instance *i);
+void markers_release(struct instance *i);
 /* walked_stacks.c: the same, of these two kinds. */
 int walked_decode_stack(
 	struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);

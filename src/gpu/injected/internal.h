@@ -16,11 +16,11 @@ enum process_state {
 	PROCESS_CONNECTED = 1,
 	PROCESS_TAKEN = 2, /* another tool held the tracer when it was joined last */
 	PROCESS_COUNTED_TAKEN = 4,
+	PROCESS_FINALIZED = 8, /* the tracer is out of it */
 };
 
 struct injected {
-	const struct injected_api *api;
-	void *context; /* of api->device_used */
+	const struct injected_api *const *apis; /* WIRE_APIS of them */
 	struct gpu_shared *shared;
 	struct gpu_options options;
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* of the socket */
@@ -32,19 +32,22 @@ struct injected {
 	uint64_t reported_ns; /* time of all work, added up by the libraries */
 	uint64_t clock_error_ns;
 	bool simulated;
-	bool stopped;		     /* libraries that come now are to stop at once */
-	struct buf tracer_lines;     /* of META_TRACER */
-	struct buf refusal_lines;    /* of META_STALLS_REFUSED */
-	struct buf contest_lines;    /* of META_STALLS_CONTESTED */
-	uint32_t refused;	     /* bits: enum wire_stalls_refusal */
-	uint64_t due, came;	     /* due.c: samples in contexts in which too few came */
-	uint8_t safe_period;	     /* of those contexts, the longest */
-	struct buf ended_lines;	     /* of META_TRACER_ENDED */
-	uint32_t ended;		     /* instances in which the tracer ended */
-	struct map connected;	     /* processes (profile ids) that have: enum process_state */
-	struct map by_number;	     /* instances: number -> struct instance * */
-	struct map of_process;	     /* pid -> how many instances it has; none: not there */
-	uint32_t *call_names;	     /* string ids by api->call_index; 0: not used so far */
+	bool stopped;		   /* libraries that come now are to stop at once */
+	struct buf tracer_lines;   /* of META_TRACER */
+	struct buf refusal_lines;  /* of META_STALLS_REFUSED */
+	struct buf contest_lines;  /* of META_STALLS_CONTESTED */
+	uint32_t refused;	   /* bits: enum wire_stalls_refusal */
+	uint64_t due, came;	   /* due.c: samples in contexts in which too few came */
+	uint8_t safe_period;	   /* of those contexts, the longest */
+	struct buf ended_lines;	   /* of META_TRACER_ENDED */
+	struct buf finalize_lines; /* gpu_stats.finalized */
+	uint32_t finalize_count;   /* of them, told or not */
+	uint32_t ended;		   /* instances in which the tracer ended */
+	struct map connected;	   /* processes (profile ids) that have: enum process_state */
+	struct map by_number;	   /* instances: number -> struct instance * */
+	struct map of_process;	   /* pid -> how many instances it has; none: not there */
+	/* string ids by call_index of each API; 0: not used so far */
+	uint32_t *call_names[WIRE_APIS];
 	struct map spaces;	     /* what processes map: pid -> struct kept_space * */
 	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
 	uint32_t chunk_count;
@@ -67,6 +70,12 @@ struct kept_space {
 	uint32_t pending;
 	struct walk_mapping mappings[];
 };
+
+/* Whose code and instructions are sampled. */
+static inline const struct injected_api *injected_sampled(const struct injected *s)
+{
+	return s->apis[0];
+}
 
 /* How many connections a process has, those that are about to end, too. */
 uint64_t injected_count_of(const struct injected *s, uint32_t pid);

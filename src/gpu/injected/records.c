@@ -114,18 +114,23 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 /* The string id of a call's name; 0: the call has no name. */
 static int find_call(struct injected *s, uint32_t call, uint32_t *ret_id)
 {
-	uint32_t index = s->api->call_index(call);
+	uint32_t number = call >> WIRE_API_SHIFT, index, *id;
+	const struct injected_api *api;
 	const char *name;
 	int error = 0;
 
 	*ret_id = 0;
-	if (index >= s->api->call_count)
+	if (number >= WIRE_APIS)
 		return 0;
-	name = s->api->call_names[index];
-	if (name && !s->call_names[index])
-		error = profile_add_string(
-			s->shared->writer, name, strlen(name), &s->call_names[index]);
-	*ret_id = s->call_names[index];
+	api = s->apis[number];
+	index = api->call_index(call & ((1u << WIRE_API_SHIFT) - 1));
+	if (index >= api->call_count)
+		return 0;
+	name = api->call_names[index];
+	id = &s->call_names[number][index];
+	if (name && !*id)
+		error = profile_add_string(s->shared->writer, name, strlen(name), id);
+	*ret_id = *id;
 	return error;
 }
 
@@ -167,7 +172,7 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 
 	if (!error &&
 		(!event.api || !c->kind || c->kind >= CALL_KINDS || c->waits_for >= SYNC_KINDS ||
-			(c->waits_for && c->kind != CALL_SYNC) ||
+			(c->waits_for && c->kind != CALL_SYNC && c->kind != CALL_COPY) ||
 			!record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
 		return invalid(i);
 	if (c->kind == CALL_GRAPH) {
@@ -411,12 +416,12 @@ static int add_device(struct instance *i, const struct wire_device *d, const cha
 {
 	struct injected *s = i->injected;
 	struct profile_device device = {
-		.ordinal = d->ordinal,
+		.ordinal = d->number % WIRE_API_DEVICES,
 		.sm_count = d->sm_count,
 		.memory_bytes = d->memory_bytes,
 		.clock_khz = d->clock_khz,
 	};
-	struct instance_device *mine = &i->devices[d->ordinal];
+	struct instance_device *mine = &i->devices[d->number];
 	int error;
 
 	if (s->latest_device >= DEVICES_MAX) {
@@ -432,7 +437,9 @@ static int add_device(struct instance *i, const struct wire_device *d, const cha
 	mine->clock_khz = d->clock_khz;
 	if (s->latest_device < mine->id)
 		s->latest_device = mine->id;
-	return s->api->device_used ? s->api->device_used(s->context, d->uuid, mine->id) : 0;
+	return s->shared->device_used
+		       ? s->shared->device_used(s->shared->context, d->uuid, mine->id)
+		       : 0;
 }
 
 /* A device is what it was described as first: once in a process. */
@@ -444,9 +451,9 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	int error;
 
 	memcpy(&d, record, sizeof(d));
-	if (d.ordinal >= WIRE_DEVICES || d.name_size > size - sizeof(d))
+	if (d.number >= WIRE_DEVICES || d.name_size > size - sizeof(d))
 		return -EPROTO;
-	if (i->devices[d.ordinal].id)
+	if (i->devices[d.number].id)
 		return 0;
 	error = add_device(i, &d, name);
 	if (error || i->injected->simulated || d.name_size < sizeof(simulated) - 1 ||
@@ -470,7 +477,7 @@ static bool has_line(const char *text, const char *line)
 static void describe_tracer(
 	struct instance *i, const struct wire_tracer *t, const char *path, struct buf *line)
 {
-	i->injected->api->describe_tracer(t, line);
+	i->injected->apis[t->api]->describe_tracer(t, line);
 	for (uint32_t n = 0; n < t->path_size; n++)
 		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
 }
@@ -482,7 +489,7 @@ static int decode_tracer(struct instance *i, const void *record, size_t size)
 	int error = 0;
 
 	memcpy(&c, record, sizeof(c));
-	if (c.path_size > size - sizeof(c) || c.path_size > 4096)
+	if (c.path_size > size - sizeof(c) || c.path_size > 4096 || c.api >= WIRE_APIS)
 		return -EPROTO;
 	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
 	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
@@ -510,7 +517,7 @@ static void describe_end(struct instance *i, const struct wire_tracer_ended *e, 
 {
 	uint64_t start_ns = i->injected->start_ns,
 		 after_ns = e->since_ns > start_ns ? e->since_ns - start_ns : 0;
-	const char *tracer = i->injected->api->tracer;
+	const char *tracer = injected_sampled(i->injected)->tracer;
 	struct buf *lines = &i->injected->ended_lines;
 
 	if (lines->size)
@@ -601,6 +608,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return decode_thread(i, record);
 	case WIRE_BURST:
 		return decode_burst(i, record, now_ns);
+	case WIRE_MARKER:
+		return markers_decode(i, record, now_ns);
 	default:
 		return -EPROTO;
 	}

@@ -37,7 +37,7 @@ int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 	}
 	for (size_t n = 0; n < sizeof(checksum); n++)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
-	snprintf(name, sizeof(name), "%s:%016llx", i->injected->api->code_format,
+	snprintf(name, sizeof(name), "%s:%016llx", injected_sampled(i->injected)->code_format,
 		(unsigned long long)checksum);
 	error = profile_add_string(i->injected->shared->writer, name, strlen(name), &m.path);
 	error = error ?: profile_add_module(i->injected->shared->writer, &m, ret_id);
@@ -232,7 +232,7 @@ void stalls_put_safe_period(uint8_t period, struct buf *b)
 static void put_refusal(
 	const struct instance *i, const struct wire_stalls_refused *r, struct buf *b)
 {
-	const struct injected_api *api = i->injected->api;
+	const struct injected_api *api = injected_sampled(i->injected);
 
 	if (b->size)
 		buf_putc(b, '\n');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVIDIA's GPUs: libraries inside of programs that use CUDA, and hardware counters from beside
- * them.
+ * NVIDIA's GPUs: the variable that loads a library into programs that use CUDA, and hardware
+ * counters from beside them. What the library reports is decoded in gpu/injected/.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,37 +12,23 @@
 #include "gpu/nvidia/counter_sampler.h"
 #include "gpu/nvidia/counters.h"
 #include "gpu/nvidia/nvidia.h"
-#include "gpu/nvidia/tracer.h"
 #include "vendor/nvidia/environment.h"
 
-_Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
-		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
-	"kinds of sampling are numbered alike on both sides");
-
 struct gpu_backend {
-	struct injected *libraries;
 	struct counters *counters; /* NULL: hardware counters are not sampled */
 	char *library;		   /* path of the one to inject */
+	bool markers;		   /* it is NVTX's, too */
 };
 
-static int use_device(void *context, const uint8_t uuid[16], uint32_t device)
+static int nvidia_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device)
 {
-	struct gpu_backend *b = context;
-
 	return b->counters ? counters_use(b->counters, uuid, device) : 0;
 }
-
-static const struct injected_api api = {
-	.socket_name = "nvidia.sock",
-	TRACER_API,
-	.device_used = use_device,
-};
 
 static void nvidia_close(struct gpu_backend *b)
 {
 	if (!b)
 		return;
-	injected_close(b->libraries);
 	counters_close(b->counters);
 	free(b->library);
 	free(b);
@@ -54,34 +40,8 @@ static int open_counters(
 	struct counters_options options = {.interval_ns = o->counter_interval_ns,
 		.environment = o->environment,
 		.user = o->user};
-	int error;
 
-	if (!o->counter_interval_ns)
-		return 0;
-	error = counters_open(&b->counters, &options, w);
-	if (error || counters_fd(b->counters) < 0)
-		return error;
-	return injected_watch(b->libraries, counters_fd(b->counters));
-}
-
-static int open_backend(
-	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
-{
-	struct gpu_backend *b = calloc(1, sizeof(*b));
-	int error;
-
-	if (!b)
-		return error_memory(NULL);
-	b->library = strdup(options->library);
-	error = b->library ? injected_open(&b->libraries, &api, b, options, shared)
-			   : error_memory(NULL);
-	error = error ?: open_counters(b, options, shared->writer);
-	if (error) {
-		nvidia_close(b);
-		return error;
-	}
-	*ret = b;
-	return 0;
+	return o->counter_interval_ns ? counters_open(&b->counters, &options, w) : 0;
 }
 
 static const char *variable_of(char **environment, const char *name)
@@ -94,16 +54,43 @@ static const char *variable_of(char **environment, const char *name)
 	return NULL;
 }
 
+static int open_backend(
+	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
+{
+	struct gpu_backend *b = calloc(1, sizeof(*b));
+	int error;
+
+	if (!b)
+		return error_memory(NULL);
+	b->library = strdup(options->library);
+	b->markers =
+		options->markers && !variable_of(options->environment, NVIDIA_MARKERS_VARIABLE);
+	if (options->markers && !b->markers && options->notes)
+		buf_printf(options->notes,
+			"no markers are recorded: " NVIDIA_MARKERS_VARIABLE " already names '%s'\n",
+			variable_of(options->environment, NVIDIA_MARKERS_VARIABLE));
+	error = b->library ? 0 : error_memory(NULL);
+	error = error ?: open_counters(b, options, shared->writer);
+	if (error) {
+		nvidia_close(b);
+		return error;
+	}
+	*ret = b;
+	return 0;
+}
+
 /* The program may have a library of its own injected: ours would replace it. */
 static int nvidia_open(
 	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
 {
 	const char *other = variable_of(options->environment, NVIDIA_INJECTION_VARIABLE);
 
-	if (!options->runtime_dir || !options->notes || !other || !*other)
+	if (!options->runtime_dir || !options->notes || !other || !*other ||
+		nvidia_is_own_library(other))
 		return open_backend(ret, options, shared);
 	buf_printf(options->notes,
-		"no GPU work is recorded: " NVIDIA_INJECTION_VARIABLE " already names '%s'\n",
+		"no GPU work of CUDA is recorded: " NVIDIA_INJECTION_VARIABLE
+		" already names '%s'\n",
 		other);
 	return 0;
 }
@@ -111,67 +98,28 @@ static int nvidia_open(
 static int nvidia_environment(
 	struct gpu_backend *b, int (*add)(void *, const char *, const char *), void *context)
 {
-	int error = add(context, WIRE_ENV_SOCKET, injected_address(b->libraries));
+	int error = add(context, NVIDIA_INJECTION_VARIABLE, b->library);
 
-	return error ?: add(context, NVIDIA_INJECTION_VARIABLE, b->library);
-}
-
-static void nvidia_joining(struct gpu_backend *b, struct gpu_joining *ret)
-{
-	*ret = (struct gpu_joining){
-		.library = b->library, .entry = "xpuprof_join", .stays = TRACER_STAYS};
-}
-
-static int nvidia_adopt(struct gpu_backend *b, int fd, uint32_t pid)
-{
-	return injected_adopt(b->libraries, fd, pid);
-}
-
-static bool nvidia_is_plausible(struct gpu_backend *b, const struct gpu_launch *e)
-{
-	return injected_is_plausible(b->libraries, e);
-}
-
-static int nvidia_code_mapped(struct gpu_backend *b, const struct code_change *change)
-{
-	return injected_code_mapped(b->libraries, change);
-}
-
-static int nvidia_space(struct gpu_backend *b, const struct walker_space *space)
-{
-	return injected_space(b->libraries, space);
-}
-
-static int nvidia_table_chunk(struct gpu_backend *b, uint32_t index, int fd)
-{
-	return injected_table_chunk(b->libraries, index, fd);
-}
-
-static int nvidia_leaves(struct gpu_backend *b, uint32_t pid)
-{
-	return injected_leaves(b->libraries, pid);
+	return error || !b->markers ? error : add(context, NVIDIA_MARKERS_VARIABLE, b->library);
 }
 
 static int nvidia_poll_fd(struct gpu_backend *b)
 {
-	return injected_poll_fd(b->libraries);
+	return b->counters ? counters_fd(b->counters) : -1;
 }
 
 static int nvidia_snapshot(struct gpu_backend *b)
 {
-	return injected_snapshot(b->libraries);
+	return 0;
 }
 
 static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
 {
-	int error = injected_drain(b->libraries, ret_busy);
-
-	return error || !b->counters ? error : counters_drain(b->counters);
+	return b->counters ? counters_drain(b->counters) : 0;
 }
 
 static int nvidia_stop(struct gpu_backend *b)
 {
-	injected_stop(b->libraries);
 	if (b->counters)
 		counters_stop(b->counters);
 	return 0;
@@ -179,27 +127,13 @@ static int nvidia_stop(struct gpu_backend *b)
 
 static int nvidia_finish(struct gpu_backend *b)
 {
-	int error = injected_finish(b->libraries);
+	int error = b->counters ? counters_drain(b->counters) : 0;
 
-	if (!b->counters)
-		return error;
-	error = error ?: counters_drain(b->counters);
-	return error ?: counters_finish(b->counters);
-}
-
-static bool nvidia_has_connected(const struct gpu_backend *b, uint32_t process)
-{
-	return injected_has_connected(b->libraries, process);
-}
-
-static bool nvidia_is_taken(const struct gpu_backend *b, uint32_t process)
-{
-	return injected_is_taken(b->libraries, process);
+	return error || !b->counters ? error : counters_finish(b->counters);
 }
 
 static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
-	injected_stats(b->libraries, ret);
 	if (!b->counters)
 		return;
 	ret->counters_refused = counters_refusals(b->counters);
@@ -210,20 +144,12 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
-	.joining = nvidia_joining,
-	.adopt = nvidia_adopt,
-	.is_plausible = nvidia_is_plausible,
-	.code_mapped = nvidia_code_mapped,
-	.space = nvidia_space,
-	.table_chunk = nvidia_table_chunk,
-	.leaves = nvidia_leaves,
 	.poll_fd = nvidia_poll_fd,
 	.snapshot = nvidia_snapshot,
 	.drain = nvidia_drain,
 	.stop = nvidia_stop,
 	.finish = nvidia_finish,
-	.has_connected = nvidia_has_connected,
-	.is_taken = nvidia_is_taken,
+	.device_used = nvidia_device_used,
 	.stats = nvidia_stats,
 	.close = nvidia_close,
 	.helper = counter_sampler_main,

@@ -71,3 +71,5 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"the recording ended",
 };
 // clang-format on
+
+const struct injected_api nvidia_api = {TRACER_API};

@@ -5,6 +5,8 @@
 #include "gpu/injected/injected.h"
 #include "vendor/nvidia/calls.h"
 
+extern const struct injected_api nvidia_api;
+
 /* An injected_api's functions and tables. */
 #define TRACER_CALLS (3 * CUDA_CALL_NUMBERS)
 extern const char *const tracer_call_names[TRACER_CALLS];
@@ -22,4 +24,4 @@ extern const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS];
 	.tracer = "CUPTI", .code_format = "cubin", .call_names = tracer_call_names,                \
 	.call_count = TRACER_CALLS, .call_index = tracer_call_index,                               \
 	.describe_tracer = tracer_describe, .stalls_refusals = tracer_stalls_refusals,             \
-	.stalls_behind = TRACER_STALLS_BEHIND
+	.stalls_behind = TRACER_STALLS_BEHIND, .entry = "xpuprof_join", .stays = TRACER_STAYS

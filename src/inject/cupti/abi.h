@@ -80,8 +80,18 @@ enum cupti_activity_kind {
 	CUPTI_KIND_MEMSET = 2,
 	CUPTI_KIND_KERNEL = 3,
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_MARKER = 12,
 	CUPTI_KIND_MEMCPY_PEER = 22, /* CUPTI calls it MEMCPY2 */
 };
+
+enum cupti_marker_flag {
+	CUPTI_MARKER_INSTANTANEOUS = 1 << 0,
+	CUPTI_MARKER_START = 1 << 1,
+	CUPTI_MARKER_END = 1 << 2,
+};
+
+#define CUPTI_OBJECT_THREAD    2u
+#define CUPTI_THREAD_ID_SYSTEM 1u
 
 enum cupti_attribute {
 	CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT = 2,
@@ -133,6 +143,20 @@ struct cupti_state_data {
 
 struct cupti_record {
 	uint32_t kind; /* enum cupti_activity_kind */
+};
+
+/* Marker2. */
+struct cupti_marker {
+	uint32_t kind;
+	uint32_t flags; /* enum cupti_marker_flag */
+	uint64_t timestamp;
+	uint32_t id;
+	uint32_t object_kind;
+	uint32_t process, thread; /* of an object that is a thread */
+	uint32_t more_of_object;
+	uint32_t pad;
+	const char *name;   /* NULL at an end */
+	const char *domain; /* NULL: the default one */
 };
 
 struct cupti_kernel {
@@ -373,6 +397,8 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))           \
 	OPTIONAL(ActivityRegisterTimestampCallback, (cupti_clock clock))                           \
 	OPTIONAL(ActivityEnableLatencyTimestamps, (uint8_t enable))                                \
+	OPTIONAL(SetThreadIdType, (uint32_t type))                                                 \
+	OPTIONAL(Finalize, (void))                                                                 \
 	OPTIONAL(GetTimestamp, (uint64_t * timestamp))                                             \
 	OPTIONAL(GetGraphNodeId, (void *node, uint64_t *id))                                       \
 	OPTIONAL(GetDeviceId, (void *context, uint32_t *device))                                   \
@@ -393,6 +419,7 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 /* The driver's, by their exported names. All return a CUresult, an int. */
 #define CUDA_FUNCTIONS(OPTIONAL)                                                                   \
 	OPTIONAL(cuDriverGetVersion, (int *version))                                               \
+	OPTIONAL(cuCtxGetCurrent, (void **context))                                                \
 	OPTIONAL(cuDeviceGet, (int *device, int ordinal))                                          \
 	OPTIONAL(cuDeviceGetName, (char *name, int size, int device))                              \
 	OPTIONAL(cuDeviceGetUuid_v2, (uint8_t * uuid, int device))                                 \

@@ -35,6 +35,21 @@ void disable_records(void)
 		cupti.ActivityDisable(kinds[i]);
 }
 
+void enable_markers(void)
+{
+	if (!library.markers)
+		return;
+	if (cupti.SetThreadIdType)
+		cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
+	cupti.ActivityEnable(CUPTI_KIND_MARKER);
+}
+
+void disable_markers(void)
+{
+	if (library.markers)
+		cupti.ActivityDisable(CUPTI_KIND_MARKER);
+}
+
 static uint64_t our_time(uint64_t cupti_ns)
 {
 	return cupti_ns ? cupti_ns - (uint64_t)cupti.clock_offset_ns : 0;
@@ -65,7 +80,7 @@ void device_uuid(uint32_t ordinal, uint8_t ret[16])
 static bool describe_device(uint32_t ordinal)
 {
 	const struct cuda_driver *d = &cuda_driver;
-	struct wire_device record = {.type = WIRE_DEVICE, .ordinal = ordinal};
+	struct wire_device record = {.type = WIRE_DEVICE, .number = ordinal};
 	char name[256] = "";
 	size_t bytes = 0;
 	int device, sms = 0, khz = 0;
@@ -226,6 +241,29 @@ static void convert_memset(const struct cupti_memset *m)
 	send_work(&op, NULL, &work);
 }
 
+/* Those of synchronization objects are none. */
+static uint8_t marker_kind(uint32_t flags)
+{
+	return flags & CUPTI_MARKER_INSTANTANEOUS ? WIRE_MARKER_MOMENT
+	       : flags & CUPTI_MARKER_START	  ? WIRE_MARKER_BEGIN
+	       : flags & CUPTI_MARKER_END	  ? WIRE_MARKER_END
+						  : 0;
+}
+
+static void convert_marker(const struct cupti_marker *m)
+{
+	struct wire_marker record = {.type = WIRE_MARKER,
+		.kind = marker_kind(m->flags),
+		.number = m->id,
+		.tid = m->object_kind == CUPTI_OBJECT_THREAD ? m->thread : 0,
+		.time_ns = our_time(m->timestamp)};
+
+	if (!record.kind)
+		return;
+	if (!table_texts(m->name, m->domain, &record.name, &record.domain) || !send_slot(&record))
+		count(WIRE_LOST_MARKERS, 1);
+}
+
 /* `room` bytes of the buffer begin at the record. False: its kind or size is not one of ours. */
 static bool convert_record(const struct cupti_record *record, size_t room)
 {
@@ -250,6 +288,11 @@ static bool convert_record(const struct cupti_record *record, size_t room)
 		if (room < sizeof(struct cupti_memset))
 			return false;
 		convert_memset((const struct cupti_memset *)record);
+		return true;
+	case CUPTI_KIND_MARKER:
+		if (room < sizeof(struct cupti_marker))
+			return false;
+		convert_marker((const struct cupti_marker *)record);
 		return true;
 	default:
 		return false;

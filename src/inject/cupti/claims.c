@@ -40,11 +40,11 @@ enum state {
 
 static struct claim {
 	uint32_t state;
-	struct connection name; /* fd -1: other processes cannot see the claim */
+	struct connection name; /* its descriptor -1: other processes cannot see the claim */
 	uint64_t asked_ns;	/* when another process had it; 0: we have not asked so far */
 	unsigned int answer;	/* WIRE_STALLS_PROCESS or WIRE_STALLS_STRANGER */
 	struct claim_holder holder;
-} claims[WIRE_DEVICES] = {[0 ... WIRE_DEVICES - 1] = {.name.fd = -1}};
+} claims[WIRE_DEVICES] = {[0 ... WIRE_DEVICES - 1] = {.name.socket.fd = -1}};
 
 static bool change(struct claim *c, uint32_t from, uint32_t to)
 {
@@ -122,8 +122,8 @@ static unsigned int bind_name(struct claim *c, uint32_t device)
 	if (fd < 0)
 		return 0;
 	connection_adopt(&c->name, fd);
-	if (!bind(c->name.fd, (struct sockaddr *)&address, size)) {
-		listen(c->name.fd, BACKLOG);
+	if (!bind(c->name.socket.fd, (struct sockaddr *)&address, size)) {
+		listen(c->name.socket.fd, BACKLOG);
 		return 0;
 	}
 	used = errno == EADDRINUSE;

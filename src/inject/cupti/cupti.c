@@ -20,10 +20,12 @@
 
 #include "inject/api.h"
 #include "inject/cupti/claims.h"
+#include "inject/cupti/finalize.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/stay.h"
+#include "inject/hooks.h"
 #include "inject/library.h"
 
 /* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
@@ -38,7 +40,7 @@ struct cupti cupti;
 struct cuda_driver cuda_driver;
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
-int xpuprof_join_run(int socket);
+void *xpuprof_join_run(int socket);
 
 /* CUPTI's time minus ours, by the best of many triples. */
 static void calibrate(struct wire_clock *record, int triples)
@@ -122,6 +124,7 @@ static int enable_activity(void)
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
 	result = enable_records();
+	enable_markers();
 	if (library.overhead)
 		disable_records(); /* until there is a burst */
 	return result;
@@ -141,13 +144,20 @@ static enum wire_reason subscribe(void)
 	return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;
 }
 
+static void give_up_buffers(void)
+{
+	pthread_mutex_lock(&library.no_fork);
+	cupti.may_call = stay_behind() != 0;
+	pthread_mutex_unlock(&library.no_fork);
+}
+
 static void leave(void)
 {
 	if (health_has_ended())
 		return;
-	pthread_mutex_lock(&library.no_fork);
 	if (library.joined && cupti.may_call)
-		cupti.may_call = stay_behind() != 0;
+		give_up_buffers();
+	pthread_mutex_lock(&library.no_fork);
 	cupti.Unsubscribe(cupti.subscriber);
 	pthread_mutex_unlock(&library.no_fork);
 }
@@ -155,6 +165,8 @@ static void leave(void)
 /* CUPTI itself stays: to unload it in a program that goes on is not known to be safe. */
 static bool release_all(void)
 {
+	if (cupti.may_call && !health_has_ended())
+		give_up_buffers();
 	if (cupti.may_call)
 		return false;
 	buffers_release();
@@ -172,6 +184,7 @@ static enum wire_reason start(void)
 	if (find_cupti(&cupti, &cuda_driver))
 		return WIRE_REASON_NO_TRACER;
 	report_cupti();
+	finalize_begin();
 	reason = buffers_init() ? WIRE_REASON_MEMORY : subscribe();
 	if (reason)
 		return reason;
@@ -276,6 +289,7 @@ static void stop(void)
 	pthread_mutex_lock(&library.no_fork);
 	if (works) {
 		disable_records();
+		disable_markers();
 		disable_callbacks();
 	}
 	__atomic_store_n(&library.guard->stopping, 0, __ATOMIC_SEQ_CST);
@@ -301,6 +315,7 @@ static void discard(void)
 }
 
 static const struct inject_api api = {
+	.can_join = true,
 	.start = start,
 	.follow_calls = follow_calls,
 	.follow = follow,
@@ -309,6 +324,7 @@ static const struct inject_api api = {
 	.drain = drain,
 	.stop = stop,
 	.finish = finish,
+	.finalize = finalize,
 	.discard = discard,
 	.leave = leave,
 	.release = release_all,
@@ -321,8 +337,8 @@ int InitializeInjection(void)
 	return 1;
 }
 
-/* 0: the library can be unloaded (join_entry.S). */
-int xpuprof_join_run(int socket)
+/* What unloads the library, NULL: it stays (join_entry.S). */
+void *xpuprof_join_run(int socket)
 {
-	return inject_join(&api, socket);
+	return inject_join(&api, socket) ? NULL : hooks_unload();
 }

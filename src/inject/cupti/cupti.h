@@ -14,6 +14,7 @@
  *	              sampling_setup.c: how they are taken; sampling_window.c: how they are sent
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	images.c      images of GPU code: our thread, and where modules are loaded
+ *	nvtx.c        the program's first call of NVTX
  *	health.c      whether CUPTI still works: our thread, and where CUPTI reports that it does not
  *
  * CUPTI's buffer and clock callbacks carry no user data, so `cupti` and `cuda_driver` are global.
@@ -75,6 +76,9 @@ void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size));
 /* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
 int enable_records(void);
 void disable_records(void);
+/* So too those of markers, where they are wanted. */
+void enable_markers(void);
+void disable_markers(void);
 /* Reports a device, if that was not done. Any thread of ours or the program's. */
 void introduce_device(uint32_t ordinal);
 /* All zero when it is unknown. */

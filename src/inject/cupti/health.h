@@ -37,3 +37,5 @@ bool health_ask(int result);
 void health_ask_if_due(void);
 /* Reports to the recorder, once, that CUPTI has ended. */
 void health_report(void);
+/* We ended it (finalize.h), which is not reported. */
+void health_we_ended_it(void);

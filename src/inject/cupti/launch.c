@@ -14,6 +14,7 @@
 #include "inject/cupti/cupti.h"
 #include "inject/asked.h"
 #include "inject/bursts.h"
+#include "inject/cupti/finalize.h"
 #include "inject/cupti/graphs.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
@@ -265,6 +266,10 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 
 	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
 		health_on_state(id, data);
+	if (domain == CUPTI_DOMAIN_RESOURCE && library.finalize)
+		finalize_on_resource(id);
+	if (data && domain == CUPTI_DOMAIN_DRIVER && id == FINALIZE_DRIVER_CALL)
+		finalize_on_driver_call(((const struct cupti_callback_data *)data)->site);
 	if (data && is_wanted(domain, id)) {
 		if (domain == CUPTI_DOMAIN_RESOURCE)
 			on_resource(id, data);
@@ -334,6 +339,8 @@ unsigned int enable_callbacks(void)
 void disable_callbacks(void)
 {
 	disable_call_callbacks();
+	if (library.finalize) /* until then graphs are watched */
+		return;
 	enable_resources(
 		false, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
 }

@@ -11,5 +11,6 @@ extern const struct vendor_api nvidia_apis[];
 extern const char *const nvidia_launching_calls[];
 extern const char *const nvidia_launch_stubs[];
 extern const char *const nvidia_libraries[];
+extern const struct vendor_call nvidia_driver_calls[];
 extern const struct stall_names nvidia_stalls;
 extern const struct counter_kind nvidia_counters[];

@@ -27,34 +27,29 @@ static enum profile_join why_no_stack(const struct profile_work *w)
 	return w->join == JOIN_OK || w->join >= JOIN_REASONS ? JOIN_STACK_LOST : w->join;
 }
 
-static struct gather_key key_of_work(const struct profile_work *w, const struct view_options *o)
+static struct gather_key key_of_work(const struct profile_work *w)
 {
-	struct gather_key key = {
+	return (struct gather_key){
 		.reason = w->stack ? JOIN_OK : why_no_stack(w),
 		.thread = w->thread,
 		.stack = w->stack,
+		.node_stack = w->node_stack,
 		.api = w->api,
 		.op = w->op,
 	};
-
-	if (w->node_stack && o->graph_stack != VIEW_GRAPH_LAUNCH)
-		key.node_stack = w->node_stack;
-	if (key.node_stack && o->graph_stack == VIEW_GRAPH_CAPTURE)
-		key.stack = key.reason = key.api = 0;
-	return key;
 }
 
 static struct gather_key key_of_pending(const struct profile_pending *p)
 {
 	return (struct gather_key){
-		.reason = p->reason == PENDING_FAILED ? PENDING_FAILED : PENDING_UNFINISHED,
+		.reason = p->reason,
 		.thread = p->thread,
 		.stack = p->stack,
 		.api = p->api,
 	};
 }
 
-struct gather_key event_key(const struct profile_event *e, const struct view_options *o)
+struct gather_key event_whole_key(const struct profile_event *e)
 {
 	struct gather_key key = {0};
 
@@ -70,7 +65,7 @@ struct gather_key event_key(const struct profile_event *e, const struct view_opt
 		key.api = e->call.api;
 		break;
 	case EVENT_WORK:
-		key = key_of_work(&e->work, o);
+		key = key_of_work(&e->work);
 		break;
 	case EVENT_PENDING:
 		key = key_of_pending(&e->pending);
@@ -89,12 +84,33 @@ struct gather_key event_key(const struct profile_event *e, const struct view_opt
 	case EVENT_COUNT:
 	case EVENT_DRIVER:
 	case EVENT_LIFE:
+	case EVENT_MARKER:
 		break;
 	}
 	key.event = e->kind;
-	if (!(o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD)))
+	return key;
+}
+
+struct gather_key event_key_for(const struct gather_key *whole, const struct view_options *o)
+{
+	struct gather_key key = *whole;
+
+	if (o->graph_stack == VIEW_GRAPH_LAUNCH)
+		key.node_stack = 0;
+	if (key.node_stack && o->graph_stack == VIEW_GRAPH_CAPTURE)
+		key.stack = key.reason = key.api = 0;
+	if (key.event == EVENT_PENDING && key.reason != PENDING_FAILED)
+		key.reason = PENDING_UNFINISHED;
+	if (!(o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD)) && !o->range.thread)
 		key.thread = 0;
 	return key;
+}
+
+struct gather_key event_key(const struct profile_event *e, const struct view_options *o)
+{
+	struct gather_key whole = event_whole_key(e);
+
+	return event_key_for(&whole, o);
 }
 
 static int add_frame(struct event_nodes *n, uint32_t *node, enum tree_kind kind, uint32_t number,

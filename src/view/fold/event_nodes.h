@@ -30,6 +30,9 @@ void event_nodes_release(struct event_nodes *n);
 /* The part of an event that decides which node it has. A call (EVENT_CALL) has the parent that its
  * work would have. */
 struct gather_key event_key(const struct profile_event *e, const struct view_options *o);
+/* The same in two steps: all that may decide it, and of that what does under these options. */
+struct gather_key event_whole_key(const struct profile_event *e);
+struct gather_key event_key_for(const struct gather_key *whole, const struct view_options *o);
 
 /* All: find a node, and add it with its parents when it is new. 0 or -errno with error_text. */
 /* The node of an event, by its key. */

@@ -50,6 +50,11 @@ static int grow(struct gather *g)
 
 int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns)
 {
+	return gather_add_sum(g, key, time_ns, 1);
+}
+
+int gather_add_sum(struct gather *g, const struct gather_key *key, uint64_t time_ns, uint64_t count)
+{
 	struct gather_sum *sum;
 
 	if (!g->slots || (g->used + 1) * 3 > (g->mask + 1) * 2) {
@@ -63,7 +68,7 @@ int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns)
 		sum->key = *key;
 		g->used++;
 	}
-	sum->count++;
+	sum->count += count;
 	if (__builtin_add_overflow(sum->time_ns, time_ns, &sum->time_ns))
 		return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
 	return 0;

@@ -34,8 +34,11 @@ struct gather {
 #define GATHER_INIT ((struct gather){0})
 
 void gather_release(struct gather *g);
-/* 0, -ENOMEM or -EOVERFLOW (the sum needs more than 64 bits), with error_text. */
+/* Adds an event, or `count` of them, at least one: 0, -ENOMEM or -EOVERFLOW (the sum needs more
+ * than 64 bits), with error_text. */
 int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns);
+int gather_add_sum(
+	struct gather *g, const struct gather_key *key, uint64_t time_ns, uint64_t count);
 uint64_t gather_hash(const struct gather_key *key);
 /* The n-th sum, in no particular order; NULL past the last. Start with *n = 0. */
 const struct gather_sum *gather_next(const struct gather *g, size_t *n);

@@ -7,11 +7,12 @@ void missing_count_work(struct missing *m, const struct gather_key *key, uint64_
 		m->joins[key->reason] += works;
 }
 
-bool missing_count_pending(struct missing *m, enum profile_pending_reason reason)
+bool missing_count_pendings(
+	struct missing *m, enum profile_pending_reason reason, uint64_t launches)
 {
 	if (reason == PENDING_CAPTURED || reason == PENDING_EMPTY)
 		return false;
-	m->pendings[reason < PENDING_REASONS ? reason : PENDING_UNFINISHED]++;
+	m->pendings[reason < PENDING_REASONS ? reason : PENDING_UNFINISHED] += launches;
 	return true;
 }
 

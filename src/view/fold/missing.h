@@ -16,8 +16,9 @@ struct missing {
 
 /* Counts `works` pieces of work with this key, if it has no stack. */
 void missing_count_work(struct missing *m, const struct gather_key *key, uint64_t works);
-/* Counts a launch without work. False: nothing is missing, as it became a graph node or asked for
+/* Counts launches without work. False: nothing is missing, as they became graph nodes or asked for
  * nothing. */
-bool missing_count_pending(struct missing *m, enum profile_pending_reason reason);
+bool missing_count_pendings(
+	struct missing *m, enum profile_pending_reason reason, uint64_t launches);
 /* Adds the remarks: 0 or -ENOMEM with error_text. */
 int missing_remarks(const struct missing *m, const struct profile_reader *r, struct view_result *v);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be asked of a view: which groups, which frames to keep, what a width is. A view needs
+ * What can be asked of a view: which part of the recording, which groups, which frames to keep,
+ * what a width is. A view needs
  * this header and result.h, not the table of views (view/view.h).
  */
 #pragma once
 
 #include <stdbool.h>
+
+#include "view/range/range.h"
 
 /* Grouping frames to add, in this order from the root. Devices and streams stand above the API
  * call. */
@@ -30,6 +33,7 @@ enum view_weight {
 };
 
 struct view;
+struct slice_sums;
 
 struct view_options {
 	const struct view *view; /* NULL: the first of the table */
@@ -44,6 +48,9 @@ struct view_options {
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
 	bool reverse; /* from the leaf to the root, see tree_reverse */
+	struct range_wanted range;
+	/* of the same recording, as range.known says; NULL: everything is read from the file */
+	const struct slice_sums *sums;
 };
 
 /* For views by thread: the groups of the options, or processes and threads where these name none of

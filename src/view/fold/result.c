@@ -22,6 +22,7 @@ void view_result_release(struct view_result *v)
 	tree_free(v->tree);
 	free(v->title);
 	free(v->incomplete);
+	free(v->range);
 	vec_foreach (text, &v->remarks)
 		free(*text);
 	vec_release(&v->remarks);

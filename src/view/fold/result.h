@@ -21,6 +21,7 @@ enum {
 	VIEW_SHOWS_GPU = 1 << 1,
 	VIEW_SHOWS_STALLS = 1 << 2, /* what GPU time was spent on: has `weight` and `latency` */
 	VIEW_SHOWS_WAITS = 1 << 3,
+	VIEW_SHOWS_CALLS = 1 << 4, /* and nothing else */
 };
 
 enum view_unit {
@@ -40,7 +41,8 @@ struct view_result {
 	struct tree *tree;
 	enum view_unit unit;
 	unsigned int shows;  /* VIEW_SHOWS_* */
-	uint64_t elapsed_ns; /* of the recording; 0: not known */
+	uint64_t elapsed_ns; /* of the recording, or the part of it that is shown; 0: not known */
+	char *range;	     /* which part that is; NULL: all */
 	/* what the one time of the tree is called (view_one_time); NULL: it has CPU and GPU time */
 	const char *time;
 	/* what the view is about and the recording does not have: "samples of instructions";

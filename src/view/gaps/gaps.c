@@ -72,7 +72,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 
 		error = note_launch(&last, &works[i], &before);
 		if (begins_part(&g->events, i)) {
-			d.span_ns += at_ns - part_ns;
+			d.span_ns += clip_inside(g->clip, part_ns, at_ns);
 			part_ns = works[i].start_ns;
 			at_ns = works[i].end_ns;
 			gap_search_queued(&search);
@@ -80,7 +80,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 		}
 		if (gap.end_ns > gap.start_ns) {
 			gap_find_cause(&search, before, &gap);
-			d.idle_ns += gap.end_ns - gap.start_ns;
+			d.idle_ns += clip_inside(g->clip, gap.start_ns, gap.end_ns);
 			error = error ?: add_gap(g, &gap);
 		} else {
 			gap_search_queued(&search);
@@ -89,7 +89,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 	}
 	map_release(&last);
 	d.last_ns = at_ns;
-	d.span_ns += at_ns - part_ns;
+	d.span_ns += clip_inside(g->clip, part_ns, at_ns);
 	d.latency_ns = search.latency_ns;
 	d.count = g->gaps.count - d.first;
 	if (!error && vec_push(&g->devices, d))
@@ -147,7 +147,7 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 		struct gap_sum *sum = &(gap->once ? d->once : d->many)[gap->cause];
 		uint32_t stack = gap->stack ? merged[gap->stack] : 0;
 		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once,
-			 ns = gap->end_ns - gap->start_ns;
+			 ns = clip_inside(g->clip, gap->start_ns, gap->end_ns);
 		uint64_t *found = map_get(&sums, key);
 		uint64_t total_ns = ns + (found ? *found : 0);
 
@@ -155,7 +155,8 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 			*found = total_ns;
 		else if (map_put(&sums, key, total_ns))
 			error = error_memory(SUBJECT);
-		sum->count++;
+		sum->count += clip_has_time(g->clip, gap->start_ns);
+		d->begun += clip_has_time(g->clip, gap->start_ns);
 		sum->total_ns += ns;
 		if (stack && total_ns > sum->stack_ns) {
 			sum->stack_ns = total_ns;
@@ -164,6 +165,35 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 	}
 	map_release(&sums);
 	return error;
+}
+
+static int by_length(const void *left, const void *right, void *gaps)
+{
+	const struct gap *all = gaps, *a = &all[*(const uint32_t *)left],
+			 *b = &all[*(const uint32_t *)right];
+	uint64_t of_a = a->end_ns - a->start_ns, of_b = b->end_ns - b->start_ns;
+
+	return of_a != of_b ? order(of_b, of_a) : order(a->start_ns, b->start_ns);
+}
+
+/* Cuts the gaps of a device to what is shown, from the first of it to the last, and leaves out the
+ * others of the list of the longest. */
+static void cut_gaps(struct gaps *g, struct gap_device *d)
+{
+	uint32_t *longest = g->longest.items + d->first;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		struct gap *gap = &g->gaps.items[longest[i]];
+
+		clip_hull(g->clip, &gap->start_ns, &gap->end_ns);
+		if (gap->end_ns > gap->start_ns)
+			longest[kept++] = longest[i];
+	}
+	d->count = kept;
+	clip_hull(g->clip, &d->first_ns, &d->last_ns);
+	if (kept)
+		qsort_r(longest, kept, sizeof(*longest), by_length, g->gaps.items);
 }
 
 static int by_idle(const void *left, const void *right)
@@ -193,12 +223,18 @@ static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 		struct gap_device *d;
 
 		end = end_of_device(&g->events, first);
+		if (!clip_has_device(g->clip, g->events.works.items[first].device))
+			continue;
 		error = add_device(g, first, end, stacks);
 		if (error)
 			break;
 		d = &g->devices.items[g->devices.count - 1];
 		error = sort_gaps(g, d, end - first, stacks->merged);
 		error = error ?: sum_up(g, d, stacks->merged);
+		if (!error && g->clip)
+			cut_gaps(g, d);
+		if (g->clip && !d->span_ns)
+			g->devices.count--; /* nothing of it is shown */
 	}
 	if (g->devices.count)
 		qsort(g->devices.items, g->devices.count, sizeof(*g->devices.items), by_idle);
@@ -293,6 +329,7 @@ static int read_works(struct gaps *g, const struct profile_reader *done, size_t 
 
 	if (error)
 		return error;
+	profile_reader_clip(r, NULL);
 	error = gap_events_read_works(&g->events, r, most);
 	error = error ?: add_windows(&g->events);
 	profile_reader_close(r);
@@ -302,13 +339,16 @@ static int read_works(struct gaps *g, const struct profile_reader *done, size_t 
 int gaps_read_within(struct gaps *g, const struct internals *internals, size_t most)
 {
 	struct profile_reader *r;
-	int error = read_works(g, internals->reader, most);
+	int error;
 
+	g->clip = profile_reader_clip_of(internals->reader);
+	error = read_works(g, internals->reader, most);
 	if (error)
 		return error;
 	error = profile_reader_open_again(&r, internals->reader);
 	if (error)
 		return error;
+	profile_reader_clip(r, NULL);
 	error = gap_events_read_threads(&g->events, r);
 	error = error ?: find_gaps(g, internals);
 	error = error ?: gap_processes_add(g, r);
@@ -316,12 +356,14 @@ int gaps_read_within(struct gaps *g, const struct internals *internals, size_t m
 	return error;
 }
 
-/* Chunks of the file that lie outside of the parts need not be read. */
-static int skip_chunks(struct gap_events *e, const struct summary *s)
+/* Chunks of the file that lie outside of the parts need not be read. Of a part of the recording it
+ * is not known which these are. */
+static int skip_chunks(
+	struct gap_events *e, const struct profile_reader *reader, const struct summary *s)
 {
 	int error = 0;
 
-	e->chunks = &s->chunks;
+	e->chunks = profile_reader_clip_of(reader) ? NULL : &s->chunks;
 	vec_foreach (t, &s->threads)
 		if (t->samples && !error)
 			error = gap_events_set_period(e, t->id, t->cpu_ns / t->samples);
@@ -331,15 +373,17 @@ static int skip_chunks(struct gap_events *e, const struct summary *s)
 int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s)
 {
 	const struct profile_sums sums = profile_reader_sums(internals->reader);
-	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
+	const struct profile_clip *clip = profile_reader_clip_of(internals->reader);
+	uint64_t events =
+		clip ? clip->events : s->works + s->calls + s->samples + s->wait_stacks.count;
 	int error;
 
-	if (!sums.works && !sums.calls && !sums.syncs) {
+	if (!clip && !sums.works && !sums.calls && !sums.syncs) {
 		g->events.has_waits = sums.waits || profile_meta(internals->reader, META_OFF_CPU);
 		return 0;
 	}
 	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
-	error = g->events.parts.period_ns ? skip_chunks(&g->events, s) : 0;
+	error = g->events.parts.period_ns ? skip_chunks(&g->events, internals->reader, s) : 0;
 	if (error)
 		return error;
 	return gaps_read_within(g, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "profile/clip.h"
 #include "view/gaps/causes.h"
 #include "view/tables/summary.h"
 
@@ -26,6 +27,7 @@ struct gap_device {
 	uint64_t latency_ns; /* of launches: see gap_latency */
 	/* its gaps: from this index on, of gaps and of longest */
 	size_t first, count;
+	uint64_t begun;			 /* so many begin in the part that is shown */
 	struct gap_sum many[GAP_CAUSES]; /* by cause */
 	struct gap_sum once[GAP_CAUSES];
 };
@@ -50,6 +52,9 @@ struct gaps {
 	struct vec(struct gap_device) devices;	  /* the most idle first */
 	struct vec(struct gap_process) processes; /* the longest first */
 	struct map users;			  /* device << 32 | process: it had work there */
+	/* The part of the recording that is shown; NULL: all. Causes are found in the whole; then
+	 * gaps are cut to it. */
+	const struct profile_clip *clip;
 };
 
 /* Reads the file of internals->reader twice more if any GPU work was asked for: 0 or -errno with

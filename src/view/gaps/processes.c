@@ -62,18 +62,38 @@ static struct sums *sums_of(struct adding *a, uint32_t process)
 	return &a->sums.items[a->last];
 }
 
+/* What of the work is shown. */
+static int add_busy(struct adding *a, struct busy *busy, const struct gap_work *w)
+{
+	const struct profile_event e = {.kind = EVENT_CALL,
+		.call = {.start_ns = w->start_ns, .duration_ns = w->end_ns - w->start_ns}};
+	struct profile_event piece;
+	size_t span = 0;
+	int error = 0;
+
+	if (!a->gaps->clip)
+		return busy_add(busy, w->start_ns, w->end_ns);
+	while (!error && clip_next_piece(a->gaps->clip, &e, &span, &piece))
+		error = busy_add(
+			busy, piece.call.start_ns, piece.call.start_ns + piece.call.duration_ns);
+	return error;
+}
+
 static int add_work(struct adding *a, const struct gap_work *w)
 {
-	struct sums *s = sums_of(a, w->process);
 	int part = gap_part(&a->gaps->events.parts, w->start_ns), error;
+	struct sums *s;
 
+	if (!clip_has_device(a->gaps->clip, w->device))
+		return 0;
+	s = sums_of(a, w->process);
 	if (!s || map_put(&a->gaps->users, (uint64_t)w->device << 32 | w->process, 1))
 		return -ENOMEM;
 	s->first_ns[part] = w->start_ns < s->first_ns[part] ? w->start_ns : s->first_ns[part];
 	s->last_ns[part] = w->end_ns > s->last_ns[part] ? w->end_ns : s->last_ns[part];
-	error = busy_add(&s->all, w->start_ns, w->end_ns);
+	error = add_busy(a, &s->all, w);
 	if (!error && profile_op(a->reader, w->op)->kind == OP_KERNEL)
-		error = busy_add(&s->kernels, w->start_ns, w->end_ns);
+		error = add_busy(a, &s->kernels, w);
 	return error;
 }
 
@@ -93,7 +113,7 @@ static void add_gaps(struct adding *a)
 {
 	vec_foreach (gap, &a->gaps->gaps) {
 		struct sums *s = sums_of(a, a->gaps->events.works.items[gap->next].process);
-		double ns = (double)(gap->end_ns - gap->start_ns);
+		double ns = (double)clip_inside(a->gaps->clip, gap->start_ns, gap->end_ns);
 
 		*(gap->once ? &s->once_ns : &s->causes_ns[gap->cause]) += ns;
 		s->all_ns += ns;
@@ -119,7 +139,7 @@ static void share_out(struct gap_process *p, const struct sums *s)
 		p->causes_ns[i] = share_of(idle_ns, s->causes_ns[i], s->all_ns);
 }
 
-static int finish(struct gap_process *p, struct sums *s)
+static int finish(const struct profile_clip *clip, struct gap_process *p, struct sums *s)
 {
 	uint64_t all_ns, uncertain_ns;
 	int error = busy_total(&s->all, &all_ns, &uncertain_ns);
@@ -128,7 +148,7 @@ static int finish(struct gap_process *p, struct sums *s)
 	if (error)
 		return error;
 	for (size_t i = 0; i < GAP_PARTS_COUNT; i++)
-		p->span_ns += length(s->first_ns[i], s->last_ns[i]);
+		p->span_ns += clip_inside(clip, s->first_ns[i], s->last_ns[i]);
 	p->transfers_ns = length(p->kernels_ns, all_ns);
 	share_out(p, s);
 	return 0;
@@ -150,7 +170,7 @@ int gap_processes_add(struct gaps *g, const struct profile_reader *r)
 	if (!error)
 		add_gaps(&a);
 	for (size_t i = 0; !error && i < a.sums.count; i++)
-		error = finish(&g->processes.items[i], &a.sums.items[i]);
+		error = finish(g->clip, &g->processes.items[i], &a.sums.items[i]);
 	if (g->processes.count)
 		qsort(g->processes.items, g->processes.count, sizeof(*g->processes.items), by_span);
 	vec_foreach (s, &a.sums) {

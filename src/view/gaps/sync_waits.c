@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/search.h"
+#include "profile/clip.h"
 #include "view/names/launch_path.h"
 
 /* Work that is looked at for one call, from its end back. */
@@ -100,16 +101,20 @@ static int add(struct sync_waits *s, struct finding *f, const struct gap_call *c
 		.launch_stack = w ? merged(f, w->stack) : 0};
 	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack,
 		op ? op->kind : 0, op ? op->name : 0, op ? op->copy_kind : 0};
-	uint64_t ns = call->span.end_ns - call->span.start_ns;
+	const struct profile_clip *clip = profile_reader_clip_of(f->reader);
+	uint64_t ns = clip_inside(clip, call->span.start_ns, call->span.end_ns);
 	struct sync_wait *row;
 	uint32_t id;
 	int added;
 
+	if (!clip_has_thread(clip, wait.thread) ||
+		(!ns && !clip_has_time(clip, call->span.start_ns)))
+		return 0;
 	if (interner_add(f->rows, key, sizeof(key), &id, &added) ||
 		(added && vec_push(&s->waits, wait)))
 		return -ENOMEM;
 	row = &s->waits.items[id - 1];
-	row->count++;
+	row->count += clip_has_time(clip, call->span.start_ns);
 	row->total_ns += ns;
 	row->max_ns = ns > row->max_ns ? ns : row->max_ns;
 	return 0;

@@ -18,6 +18,7 @@
 
 struct stall_flame {
 	const struct profile_reader *reader;
+	const struct profile_clip *clip; /* the part that is shown; NULL: all */
 	const struct view_options *options;
 	struct view_result *result;
 	struct stalls stalls;
@@ -27,6 +28,8 @@ struct stall_flame {
 	struct event_nodes nodes;
 	struct stall_tree rows;
 	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
+	struct vec(uint64_t) widths;	/* of the rows of a launch */
+	uint64_t shown_samples, shown_kernel_ns, shown_unsampled_ns;
 };
 
 static bool is_kernel(const struct stall_flame *f, const struct profile_work *w)
@@ -40,28 +43,49 @@ static int gather_other(struct stall_flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	missing_count_work(&f->missing, &key, 1);
-	return gather_add(&f->others, &key, profile_weighed(e->work.duration_ns, e->work.weight));
+	missing_count_work(&f->missing, &key, !e->work.cut.continued);
+	return gather_add(&f->others, &key, profile_work_ns(&e->work));
 }
 
 static int gather_pending(struct stall_flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	return missing_count_pending(&f->missing, e->pending.reason)
+	return missing_count_pendings(&f->missing, e->pending.reason, 1)
 		       ? gather_add(&f->others, &key, 0)
 		       : 0;
 }
 
-static int gather_event(struct stall_flame *f, const struct profile_event *e)
+/* What is shown as it is, without samples. */
+static int gather_piece(struct stall_flame *f, const struct profile_event *e)
 {
 	if (e->kind == EVENT_PENDING)
 		return gather_pending(f, e);
-	if (e->kind == EVENT_WORK && gpu_bursts_add(&f->bursts, f->reader, &e->work))
+	if (e->kind != EVENT_WORK)
+		return 0;
+	if (gpu_bursts_add(&f->bursts, f->reader, &e->work))
 		return -ENOMEM;
-	if (e->kind == EVENT_WORK && !is_kernel(f, &e->work))
-		return gather_other(f, e);
-	return stalls_event(&f->stalls, e);
+	return is_kernel(f, &e->work) ? 0 : gather_other(f, e);
+}
+
+static int gather_pieces(struct stall_flame *f, const struct profile_event *e)
+{
+	struct profile_event piece;
+	size_t span = 0;
+	int error = 0;
+
+	if (!f->clip)
+		return gather_piece(f, e);
+	if (!clip_selects(f->clip, f->reader, e))
+		return 0;
+	while (!error && clip_next_piece(f->clip, e, &span, &piece))
+		error = gather_piece(f, &piece);
+	return error;
+}
+
+static int gather_event(struct stall_flame *f, const struct profile_event *e)
+{
+	return gather_pieces(f, e) ?: stalls_event(&f->stalls, e);
 }
 
 static int add_others(struct stall_flame *f)
@@ -102,39 +126,63 @@ static uint64_t width_of(struct stall_flame *f, const struct stalls_row *row)
 	return (uint64_t)((unsigned __int128)row->time_ns * row->latency / row->samples);
 }
 
+/* Fills `widths` with how wide each row is, and behind it what else there is of the launch's time;
+ * then with what is shown of that. */
+static int measure_rows(struct stall_flame *f, const struct stalls_launch *l)
+{
+	const struct stalls_row *rows = l->row_count ? &f->stalls.rows.items[l->first_row] : NULL;
+	bool is_time = f->options->weight == VIEW_WEIGHT_TIME;
+
+	f->widths.count = 0;
+	if (vec_reserve(&f->widths, l->row_count + 1))
+		return error_memory("the instruction samples");
+	f->widths.items[l->row_count] = is_time && l->row_count ? l->time_ns : 0;
+	for (size_t i = 0; i < l->row_count; i++) {
+		uint64_t width = width_of(f, &rows[i]);
+
+		f->widths.items[i] = is_time ? width : stalls_share(&f->stalls, l, width);
+		f->widths.items[l->row_count] -= is_time ? width : 0;
+		f->shown_samples += stalls_share(&f->stalls, l, rows[i].samples);
+	}
+	return is_time ? stalls_divide_edges(&f->stalls, l, f->widths.items, l->row_count + 1) : 0;
+}
+
 static int add_rows(struct stall_flame *f, const struct stalls_launch *l, uint32_t kernel)
 {
 	const struct stalls_row *rows = l->row_count ? &f->stalls.rows.items[l->first_row] : NULL;
-	uint64_t rest_ns = 0;
 	int error = 0;
 
-	for (size_t i = 0; !error && i < l->row_count; i++) {
-		uint64_t width = width_of(f, &rows[i]);
+	for (size_t i = 0; !error && i < l->row_count; i++)
+		if (f->widths.items[i])
+			error = stall_tree_add(&f->rows, kernel, &rows[i], f->widths.items[i]);
+	return error ?: add_note(f, kernel, "[issuing cycles]", f->widths.items[l->row_count]);
+}
 
-		rest_ns += rows[i].time_ns - (f->options->latency ? width : rows[i].time_ns);
-		if (width)
-			error = stall_tree_add(&f->rows, kernel, &rows[i], width);
-	}
-	if (error || f->options->weight != VIEW_WEIGHT_TIME)
+static int add_launch(struct stall_flame *f, const struct stalls_launch *l)
+{
+	uint64_t works = f->clip ? l->works_inside : l->works;
+	uint64_t time_ns = stalls_inside(&f->stalls, l);
+	uint32_t kernel = 0;
+	int error = measure_rows(f, l);
+
+	if (error || (f->clip && !works && !time_ns))
 		return error;
-	return add_note(f, kernel, "[issuing cycles]", rest_ns);
+	missing_count_work(&f->missing, &l->key, works);
+	f->shown_kernel_ns += time_ns;
+	f->shown_unsampled_ns += l->row_count ? 0 : time_ns;
+	error = event_nodes_add(&f->nodes, &l->key, &kernel);
+	error = error ?: add_rows(f, l, kernel);
+	if (!error && !l->row_count && f->options->weight == VIEW_WEIGHT_TIME)
+		error = add_note(f, kernel, "[not sampled]", time_ns);
+	return error;
 }
 
 static int add_launches(struct stall_flame *f)
 {
 	int error = 0;
 
-	vec_foreach (l, &f->stalls.launches) {
-		uint32_t kernel = 0;
-
-		missing_count_work(&f->missing, &l->key, l->works);
-		error = event_nodes_add(&f->nodes, &l->key, &kernel);
-		error = error ?: add_rows(f, l, kernel);
-		if (!error && !l->row_count && f->options->weight == VIEW_WEIGHT_TIME)
-			error = add_note(f, kernel, "[not sampled]", l->time_ns);
-		if (error)
-			break;
-	}
+	vec_foreach (l, &f->stalls.launches)
+		error = error ?: add_launch(f, l);
 	return error;
 }
 
@@ -165,9 +213,14 @@ static int add_facts(struct stall_flame *f)
 {
 	const struct stalls_counts *c = &f->stalls.counts;
 	struct view_result *v = f->result;
+	uint64_t samples = f->clip ? f->shown_samples / STALLS_SAMPLE : c->samples;
 	char digits[DIGITS_SIZE];
-	int error = view_fact(v, "instruction samples", "%s", digits_group(digits, c->samples));
+	int error = view_fact(v, "instruction samples", "%s", digits_group(digits, samples));
 
+	if (f->clip)
+		return error
+			       ?: view_share(v, "not sampled", f->shown_unsampled_ns,
+					  f->shown_kernel_ns);
 	if (!error && f->options->latency)
 		error = view_share(v, "latency", c->latency, c->samples);
 	error = error ?: view_share(v, "issuing", c->issuing, c->samples);
@@ -234,10 +287,12 @@ static int add_remarks(struct stall_flame *f)
 int stall_flame_build(
 	struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
-	struct stall_flame f = {.reader = r, .options = o, .result = ret};
+	struct stall_flame f = {
+		.reader = r, .options = o, .result = ret, .clip = profile_reader_clip_of(r)};
 	struct profile_event event;
-	int more, error = stalls_init(&f.stalls, r, o);
+	int more, error = stalls_init(&f.stalls, r, o, f.clip);
 
+	profile_reader_clip(r, NULL); /* samples are divided among all launches */
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
 	error = error ?: stalls_finish(&f.stalls);
@@ -249,5 +304,6 @@ int stall_flame_build(
 	stalls_release(&f.stalls);
 	gather_release(&f.others);
 	gpu_bursts_release(&f.bursts);
+	vec_release(&f.widths);
 	return error;
 }

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "profile/due.h"
+#include "view/stalls/shown.h"
 #include "view/stalls/stalls.h"
 #include "view/stalls/windows.h"
 
@@ -33,7 +34,8 @@ struct op_time {
 struct gathering {
 	struct kernel_stalls *k;
 	struct profile_reader *r;
-	struct map stalls; /* instruction << 32 | string of the reason -> samples */
+	struct map sampled; /* strings: names of functions with samples outside of the part */
+	struct map stalls;  /* instruction << 32 | string of the reason -> samples */
 	struct map op_index;
 	struct vec(struct op_time) ops;
 	struct map reasons;	 /* string -> index of k->reasons << 1 | latency */
@@ -41,7 +43,9 @@ struct gathering {
 	struct map names;	 /* string -> index of k->kernels */
 	uint64_t all_samples;
 	struct stalls launches;
-	struct stall_windows windows; /* for the period in each context */
+	const struct profile_clip *clip; /* the part that is counted; NULL: all */
+	struct stall_shown shown;	 /* of it */
+	struct stall_windows windows;	 /* for the period in each context */
 };
 
 static int add_stall(struct gathering *g, const struct profile_stall *e)
@@ -60,7 +64,7 @@ static int add_stall(struct gathering *g, const struct profile_stall *e)
 static int add_work(struct gathering *g, const struct profile_work *e)
 {
 	uint64_t *index = map_get(&g->op_index, e->op);
-	uint64_t time_ns = profile_weighed(e->duration_ns, e->weight);
+	uint64_t time_ns = profile_work_ns(e);
 	struct op_time *op;
 
 	if (__builtin_add_overflow(g->k->gpu_ns, time_ns, &g->k->gpu_ns))
@@ -73,16 +77,33 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	} else {
 		op = &g->ops.items[*index];
 	}
-	op->works += e->weight;
+	op->works += e->cut.continued ? 0 : e->weight;
 	op->time_ns += time_ns;
 	return 0;
 }
 
+static int add_works(struct gathering *g, const struct profile_event *e)
+{
+	struct profile_event piece;
+	size_t span = 0;
+	int error = 0;
+
+	if (!g->clip)
+		return add_work(g, &e->work);
+	if (!clip_selects(g->clip, g->r, e))
+		return 0;
+	while (!error && clip_next_piece(g->clip, e, &span, &piece))
+		error = add_work(g, &piece.work);
+	return error;
+}
+
 static int read_events(struct gathering *g)
 {
-	static const struct view_options options;
+	/* Launches of threads that are shown are others than those of threads that are not. */
+	const struct view_options options = {
+		.range.thread = g->clip && g->clip->threads ? "" : NULL};
 	struct profile_event e;
-	int result, error = stalls_init(&g->launches, g->r, &options);
+	int result, error = stalls_init(&g->launches, g->r, &options, g->clip);
 
 	if (error)
 		return error;
@@ -90,7 +111,7 @@ static int read_events(struct gathering *g)
 		if (e.kind == EVENT_STALL)
 			error = add_stall(g, &e.stall);
 		else if (e.kind == EVENT_WORK)
-			error = add_work(g, &e.work);
+			error = add_works(g, &e);
 		if (error == -EOVERFLOW)
 			return error_set(error,
 				"the samples or times of the profile add up to more than 64 bits");
@@ -102,6 +123,8 @@ static int read_events(struct gathering *g)
 	}
 	if (!result)
 		result = stalls_finish(&g->launches);
+	if (!result && g->clip)
+		result = stall_shown_find(&g->shown, &g->launches);
 	g->k->apportioned = g->launches.counts.apportioned;
 	return result;
 }
@@ -114,7 +137,7 @@ static int add_windows(struct gathering *g)
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_window *w = profile_window(g->r, id);
 
-		if (!w)
+		if (!w || !clip_has_time(g->clip, w->start_ns))
 			continue;
 		sum->count++;
 		sum->exact += w->exact;
@@ -174,6 +197,15 @@ static int find_reason(struct gathering *g, uint32_t text, uint64_t *ret)
 	return map_put(&g->reasons, text, *ret);
 }
 
+/* A kernel may have time in the part that is shown, and too little for a sample. */
+static int note_sampled(struct gathering *g, uint32_t instruction)
+{
+	const struct profile_gpu_function *f =
+		profile_gpu_function(g->r, profile_instruction(g->r, instruction)->function);
+
+	return f ? map_put(&g->sampled, f->name, 1) : 0;
+}
+
 static int by_row_and_reason(struct gathering *g)
 {
 	int error = 0;
@@ -181,16 +213,23 @@ static int by_row_and_reason(struct gathering *g)
 	for (size_t i = 0; !error && g->stalls.slots && i <= g->stalls.mask; i++) {
 		const struct map_slot *slot = &g->stalls.slots[i];
 		struct stall_count count = {.row = (uint32_t)(slot->key >> 32)};
-		uint64_t reason = 0;
+		uint64_t reason = 0, samples = slot->value;
 
 		if (!slot->used || !profile_instruction(g->r, count.row))
 			continue;
 		error = find_reason(g, (uint32_t)slot->key, &reason);
 		count.reason = (uint32_t)(reason >> 1);
+		if (g->clip)
+			samples = stall_shown_samples(
+				&g->shown, &g->launches, count.row, (uint32_t)slot->key);
+		if (g->clip && !samples) {
+			error = error ?: note_sampled(g, count.row);
+			continue;
+		}
 		if (reason & 1)
-			count.latency = slot->value;
+			count.latency = samples;
 		else
-			count.samples = slot->value;
+			count.samples = samples;
 		error = error ?: stall_counts_add(&g->k->seen, &count);
 	}
 	return error ?: stall_counts_settle(&g->k->seen);
@@ -388,7 +427,7 @@ static int reorder_rows(struct kernel_stalls *k, const uint32_t *order, uint32_t
 		int error;
 
 		new_index[order[i]] = (uint32_t)k->kernels.count;
-		if (row->samples || row->latency) {
+		if (row->sampled) {
 			error = vec_push(&k->kernels, *row);
 		} else {
 			error = vec_push(&k->not_sampled, *row);
@@ -434,6 +473,8 @@ static int put_kernels(struct gathering *g)
 	for (size_t i = 0; !error && i < k->seen.count; i++)
 		error = put_instruction(g, &k->seen.items[i]);
 	vec_foreach (kernel, &k->kernels) {
+		kernel->sampled =
+			kernel->samples || kernel->latency || map_get(&g->sampled, kernel->name);
 		k->samples += kernel->samples;
 		k->latency += kernel->latency;
 		k->issuing += kernel->issuing;
@@ -446,20 +487,24 @@ static int put_kernels(struct gathering *g)
 static void gathering_release(struct gathering *g)
 {
 	map_release(&g->stalls);
+	map_release(&g->sampled);
 	map_release(&g->op_index);
 	map_release(&g->reasons);
 	map_release(&g->reason_names);
 	map_release(&g->names);
 	vec_release(&g->ops);
 	stalls_release(&g->launches);
+	stall_shown_release(&g->shown);
 	stall_windows_release(&g->windows);
 }
 
 int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r)
 {
-	struct gathering g = {.k = k, .r = r};
-	int error = read_events(&g);
+	struct gathering g = {.k = k, .r = r, .clip = profile_reader_clip_of(r)};
+	int error;
 
+	profile_reader_clip(r, NULL); /* samples are divided among all launches */
+	error = read_events(&g);
 	k->reader = r;
 	if (error)
 		goto out;

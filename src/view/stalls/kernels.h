@@ -34,6 +34,7 @@ struct kernel_sum {
 	uint64_t latency; /* of these, those of cycles in which no warp was issued */
 	uint64_t issuing; /* of these, those of warps that were not held up */
 	uint32_t images;  /* that have this function, and samples in it */
+	bool sampled;	  /* there are samples of it, if perhaps none in the part that is shown */
 };
 
 /* Of all windows of the profile. */

@@ -223,3 +223,25 @@ bool source_is_newer(const struct source_text *t, const struct profile_reader *r
 
 	return t->path && realtime_ns && t->changed_ns > realtime_ns + start_ns;
 }
+
+int source_texts_find(struct source_text **ret, const struct annotation *a,
+	const struct profile_reader *r, const struct source_map *m)
+{
+	int error = 0;
+
+	*ret = calloc(a->files.count + 1, sizeof(**ret));
+	if (!*ret)
+		return error_memory("sources");
+	for (size_t i = 0; !error && i < a->files.count; i++)
+		if (a->files.items[i].file)
+			error = source_text_find(
+				&(*ret)[i], m, profile_string(r, a->files.items[i].file, NULL));
+	return error;
+}
+
+void source_texts_release(struct source_text *texts, const struct annotation *a)
+{
+	for (size_t i = 0; texts && i < a->files.count; i++)
+		source_text_release(&texts[i]);
+	free(texts);
+}

@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "profile/reader.h"
+#include "view/stalls/annotation.h"
 
 #define SOURCE_BYTES_MAX ((size_t)16 << 20)
 
@@ -52,6 +53,11 @@ struct source_text {
 /* Looks for a file and reads it: 0, also where there is none (then `why` is set), or -ENOMEM with
  * error_text. `t` comes zeroed and is to be released in either case. */
 int source_text_find(struct source_text *t, const struct source_map *m, const char *path);
+/* Those of an annotation's files, by their number: 0 or -ENOMEM with error_text; *ret is to be
+ * released in either case. */
+int source_texts_find(struct source_text **ret, const struct annotation *a,
+	const struct profile_reader *r, const struct source_map *m);
+void source_texts_release(struct source_text *texts, const struct annotation *a);
 void source_text_release(struct source_text *t);
 /* A line, counted from 1, without its end: NULL and *ret_size 0 where there is none. */
 const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_size);

@@ -40,8 +40,8 @@ static int find_instruction(struct stall_tree *s, uint32_t kernel, uint32_t inst
 	return error;
 }
 
-int stall_tree_add(
-	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint64_t time)
+int stall_tree_find(
+	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint32_t *ret_node)
 {
 	uint32_t node = 0;
 	int error = 0;
@@ -51,5 +51,16 @@ int stall_tree_add(
 	error = error ?: tree_add_child(s->tree, s->node, s->reason_frames[row->reason], &node);
 	if (!error && s->offsets)
 		error = tree_add_child(s->tree, node, s->offset, &node);
+	if (!error)
+		*ret_node = node;
+	return error;
+}
+
+int stall_tree_add(
+	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint64_t time)
+{
+	uint32_t node = 0;
+	int error = stall_tree_find(s, kernel, row, &node);
+
 	return error ?: tree_add_time(s->tree, node, time);
 }

@@ -19,11 +19,14 @@ struct stall_tree {
 	uint32_t node, offset;
 };
 
-/* Both: 0 or -errno with error_text; release it in either case. */
+/* All: 0 or -errno with error_text; release it in either case. */
 int stall_tree_init(struct stall_tree *s, const struct stalls *stalls, struct tree *t,
 	const struct view_options *o);
-/* Adds time to the path of a row on the node of its kernel. Rows of one instruction should come one
+/* The path of a row on the node of its kernel. Rows of one instruction should come one
  * after the other. */
+int stall_tree_find(
+	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint32_t *ret_node);
+/* The same, and adds time to it. */
 int stall_tree_add(
 	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint64_t time);
 void stall_tree_release(struct stall_tree *s);

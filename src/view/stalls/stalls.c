@@ -48,12 +48,15 @@ uint64_t stalls_part(struct stalls_division *d, uint64_t share)
 	return part;
 }
 
-int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o)
+int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o,
+	const struct profile_clip *clip)
 {
 	*s = (struct stalls){.reader = r, .seen_max = STALLS_SEEN_MAX};
 	s->reading = calloc(1, sizeof(*s->reading));
 	if (!s->reading)
 		return error_memory(SUBJECT);
+	if (edges_init(&s->edges, clip))
+		return -ENOMEM;
 	s->reading->options = o;
 	stall_owners_init(&s->reading->owners, r, o->by & VIEW_BY_STREAM);
 	return 0;
@@ -80,6 +83,8 @@ void stalls_release(struct stalls *s)
 	vec_release(&s->reasons);
 	vec_release(&s->launches);
 	vec_release(&s->rows);
+	vec_release(&s->ownerless);
+	edges_release(&s->edges);
 	*s = (struct stalls){0};
 }
 
@@ -113,12 +118,26 @@ static int find_launch(
 	return add_launch(s, key, hash, first, op);
 }
 
+/* What of a work is in the part that is shown. */
+static int add_inside(struct stalls *s, struct stalls_launch *l, const struct profile_event *e)
+{
+	const struct profile_work *w = &e->work;
+	uint64_t end_ns = w->duration_ns < UINT64_MAX - w->start_ns ? w->start_ns + w->duration_ns
+								    : UINT64_MAX;
+
+	if (!s->edges.clip || !clip_selects(s->edges.clip, s->reader, e))
+		return 0;
+	l->works_inside += clip_has_time(s->edges.clip, w->start_ns);
+	return edges_add_time(
+		&s->edges, (uint64_t)(l - s->launches.items), w->start_ns, end_ns, w->weight);
+}
+
 static int add_work(struct stalls *s, const struct profile_event *e)
 {
 	struct stalls_reading *g = s->reading;
 	const struct profile_op *op = profile_op(s->reader, e->work.op);
 	struct gather_key key = event_key(e, g->options);
-	uint64_t time_ns = profile_weighed(e->work.duration_ns, e->work.weight);
+	uint64_t time_ns = profile_work_ns(&e->work);
 	const struct stall_op *stall_op = NULL;
 	uint32_t launch = 0;
 	int error;
@@ -139,7 +158,8 @@ static int add_work(struct stalls *s, const struct profile_event *e)
 	if (__builtin_add_overflow(s->counts.kernel_ns, time_ns, &s->counts.kernel_ns) ||
 		s->counts.kernel_ns > UINT64_MAX / 2)
 		return too_much();
-	return stall_owners_add_work(&g->owners, launch, &e->work);
+	error = add_inside(s, &s->launches.items[launch], e);
+	return error ?: stall_owners_add_work(&g->owners, launch, &e->work);
 }
 
 static int add_stall(struct stalls *s, const struct profile_stall *stall)
@@ -277,6 +297,13 @@ static int count_samples(struct stalls *s, uint32_t reason, uint64_t samples, bo
 	return 0;
 }
 
+static int keep_ownerless(struct stalls *s, const struct stall_seen *seen)
+{
+	struct stalls_ownerless o = {seen->window, seen->instruction, seen->reason, seen->samples};
+
+	return vec_push(&s->ownerless, o) ? error_memory(SUBJECT) : 0;
+}
+
 static int hand_out(struct stalls *s, const struct stall_seen *seen)
 {
 	struct stall_owners *o = &s->reading->owners;
@@ -288,6 +315,8 @@ static int hand_out(struct stalls *s, const struct stall_seen *seen)
 
 	error = error ?: stall_owners_choose(o, window, i ? i->function : 0, seen->correlation);
 	error = error ?: count_samples(s, row.reason, seen->samples, latency);
+	if (!error && s->edges.clip && !o->owners.count)
+		error = keep_ownerless(s, seen);
 	return error ?: share_out(s, row, seen->samples, latency);
 }
 
@@ -314,6 +343,27 @@ static void divide_time(struct stalls *s)
 		for (size_t i = l->first_row; i < l->first_row + l->row_count; i++)
 			s->rows.items[i].time_ns = stalls_part(&d, s->rows.items[i].samples);
 	}
+}
+
+int stalls_divide_edges(
+	const struct stalls *s, const struct stalls_launch *l, uint64_t *parts, size_t count)
+{
+	return s->edges.clip
+		       ? edges_divide(&s->edges, (uint64_t)(l - s->launches.items), parts, count)
+		       : 0;
+}
+
+uint64_t stalls_share(const struct stalls *s, const struct stalls_launch *l, uint64_t amount)
+{
+	return s->edges.clip ? edges_share(&s->edges, (uint64_t)(l - s->launches.items), l->time_ns,
+				       amount)
+			     : amount;
+}
+
+uint64_t stalls_inside(const struct stalls *s, const struct stalls_launch *l)
+{
+	return s->edges.clip ? edges_inside(&s->edges, (uint64_t)(l - s->launches.items))
+			     : l->time_ns;
 }
 
 static void count_windows(struct stalls *s)

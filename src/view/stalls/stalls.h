@@ -35,6 +35,10 @@
  * Memory: rows, what each launch has in each window, and stalls as they come; when these are many,
  * windows are joined (seen.h; counts.windows_joined). Works are not kept (windows.h).
  *
+ * Of a part of the recording all this is found out of the whole, which the reader has to read. Then
+ * each launch has in the part the time of its works there, and each of its rows the same share of
+ * that which it has of the whole (edges, stalls_divide_edges).
+ *
  * Holds on to the reader. One thread at a time.
  */
 #pragma once
@@ -43,6 +47,7 @@
 #include "view/fold/gather.h"
 #include "view/stalls/reasons.h"
 #include "profile/reader.h"
+#include "view/range/edges.h"
 #include "view/fold/options.h"
 
 /* Samples are counted in parts of this. */
@@ -58,6 +63,7 @@ struct stalls_launch {
 	struct gather_key key;
 	uint32_t kernel; /* string: mangled name */
 	uint64_t works;
+	uint64_t works_inside; /* begin in the part of the recording that is shown */
 	uint64_t time_ns;
 	uint64_t samples;	     /* in parts */
 	size_t first_row, row_count; /* of stalls.rows; 0 rows: [not sampled] */
@@ -96,6 +102,13 @@ struct stalls_counts {
 	uint64_t unsampled_ns; /* of it: launches without any sample */
 };
 
+/* Samples of no kernel that ran. */
+struct stalls_ownerless {
+	uint32_t window, instruction;
+	uint32_t reason; /* string */
+	uint64_t samples;
+};
+
 struct stalls_reading;
 
 struct stalls {
@@ -107,14 +120,27 @@ struct stalls {
 	size_t seen_max; /* stalls kept apart: STALLS_SEEN_MAX, or less to try what happens then */
 	uint32_t latest; /* while it reads: launch of the last work that was a kernel's */
 	const struct profile_reader *reader;
+	/* of a part of the recording: launches' times in it, and samples without a launch */
+	struct edges edges;
+	struct vec(struct stalls_ownerless) ownerless;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };
 
-/* `o` sets which launches are distinguished, and has to outlive `s`. All: 0 or -errno with
- * error_text; release it in any case. -EOVERFLOW: numbers that add up to more than 64 bits hold. */
-int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o);
+/* `o` sets which launches are distinguished, and has to outlive `s`; `clip` is the part that will
+ * be shown, NULL: all. All: 0 or -errno with error_text; release it in any case.
+ * -EOVERFLOW: numbers that add up to more than 64 bits hold. */
+int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o,
+	const struct profile_clip *clip);
 /* Adds works of kernels, and stalls; ignores other events. In the order of the file. */
 int stalls_event(struct stalls *s, const struct profile_event *e);
+/* After the last event. Instead of the parts into which all of a launch's time is divided: what of
+ * each is in the part of the recording that is shown. */
+int stalls_divide_edges(
+	const struct stalls *s, const struct stalls_launch *l, uint64_t *parts, size_t count);
+/* So too of an amount that is divided by the launch's time. */
+uint64_t stalls_share(const struct stalls *s, const struct stalls_launch *l, uint64_t amount);
+/* How much of its time is in the part, or all. */
+uint64_t stalls_inside(const struct stalls *s, const struct stalls_launch *l);
 /* After the last event: launches, rows, reasons and counts are there. */
 int stalls_finish(struct stalls *s);
 void stalls_release(struct stalls *s);

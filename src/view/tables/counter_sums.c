@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/search.h"
+#include "profile/clip.h"
 
 #define OWNER_NONE 0u
 #define OWNER_MANY UINT32_MAX
@@ -34,6 +35,8 @@ struct timeline {
 struct reading {
 	struct counter_sums *c;
 	struct profile_reader *reader;
+	/* The part that is reported; NULL: all. Intervals belong to what ran in all of them. */
+	const struct profile_clip *clip;
 	struct timeline *timelines; /* by device id; NULL: no counts so far */
 	uint32_t timeline_count;
 	uint32_t *column_of; /* by counter id */
@@ -79,7 +82,8 @@ static int note_interval(struct reading *r, const struct profile_count *count)
 	int error;
 
 	if (!count->duration_ns || count->duration_ns > UINT32_MAX || i.end_ns < i.start_ns ||
-		!profile_device(r->reader, count->device))
+		!profile_device(r->reader, count->device) ||
+		!clip_has_device(r->clip, count->device))
 		return 0;
 	error = make_room(r, count->device);
 	if (error)
@@ -167,7 +171,10 @@ static int note_work(struct reading *r, const struct profile_work *w)
 		error = find_kernel(r, op->name, &owner);
 		if (error)
 			return error;
-		r->c->kernels.items[owner++].time_ns += w->duration_ns;
+		r->c->kernels.items[owner++].time_ns +=
+			clip_has_thread(r->clip, w->thread)
+				? clip_inside(r->clip, w->start_ns, end_ns)
+				: 0;
 	}
 	for (size_t n = first_after(t, w->start_ns), last = t->intervals.count; n <= last; n++) {
 		/* The one before the first that starts later may reach into the work. */
@@ -256,12 +263,12 @@ static int make_devices(struct reading *r)
 
 /* --- values -------------------------------------------------------------------------------- */
 
-static void add_value(struct counter_sum *s, const struct profile_count *count)
+static void add_value(struct counter_sum *s, double value, uint64_t ns)
 {
-	s->weighted += count->value * (double)count->duration_ns;
-	if (!s->ns || count->value > s->highest)
-		s->highest = count->value;
-	s->ns += count->duration_ns;
+	s->weighted += value * (double)ns;
+	if (!s->ns || value > s->highest)
+		s->highest = value;
+	s->ns += ns;
 }
 
 static bool is_alone(const struct interval *i)
@@ -271,7 +278,7 @@ static bool is_alone(const struct interval *i)
 }
 
 static int add_to_kernel(
-	struct reading *r, const struct interval *i, const struct profile_count *count)
+	struct reading *r, const struct interval *i, const struct profile_count *count, uint64_t ns)
 {
 	struct counter_kernel *k = &r->c->kernels.items[i->owner - 1];
 
@@ -279,7 +286,7 @@ static int add_to_kernel(
 		k->sums = new_sums(r->c);
 	if (!k->sums)
 		return error_memory(SUBJECT);
-	add_value(&k->sums[r->column_of[count->counter]], count);
+	add_value(&k->sums[r->column_of[count->counter]], count->value, ns);
 	return 0;
 }
 
@@ -288,10 +295,12 @@ static int note_value(struct reading *r, const struct profile_count *count)
 	struct timeline *t = timeline_of(r, count->device);
 	struct counter_device *d;
 	const struct interval *i;
+	uint64_t ns = clip_inside(r->clip, count->start_ns, count->start_ns + count->duration_ns);
 	uint32_t column;
 	size_t n;
 
-	if (!t || !r->row_of[count->device] || !count->counter || count->counter > r->counters)
+	if (!ns || !t || !r->row_of[count->device] || !count->counter ||
+		count->counter > r->counters)
 		return 0;
 	n = first_after(t, count->start_ns);
 	i = n ? &t->intervals.items[n - 1] : NULL;
@@ -299,10 +308,10 @@ static int note_value(struct reading *r, const struct profile_count *count)
 		return 0;
 	column = r->column_of[count->counter];
 	d = &r->c->devices.items[r->row_of[count->device] - 1];
-	add_value(&d->all[column], count);
+	add_value(&d->all[column], count->value, ns);
 	if (i->owner != OWNER_NONE)
-		add_value(&d->busy[column], count);
-	return is_alone(i) ? add_to_kernel(r, i, count) : 0;
+		add_value(&d->busy[column], count->value, ns);
+	return is_alone(i) ? add_to_kernel(r, i, count, ns) : 0;
 }
 
 /* Numbers and lengths of intervals, each once, whatever was counted in it. */
@@ -310,18 +319,20 @@ static void sum_intervals(struct reading *r)
 {
 	vec_foreach (d, &r->c->devices) {
 		vec_foreach (i, &r->timelines[d->device].intervals) {
-			uint64_t ns = i->end_ns - i->start_ns;
+			uint64_t ns = clip_inside(r->clip, i->start_ns, i->end_ns);
+			bool begins = clip_has_time(r->clip, i->start_ns);
 
-			d->samples++;
+			d->samples += begins;
 			d->sampled_ns += ns;
 			if (i->owner == OWNER_NONE)
 				continue;
-			d->busy_samples++;
+			d->busy_samples += begins;
 			d->busy_ns += ns;
 			if (!is_alone(i))
 				continue;
-			r->c->kernels.items[i->owner - 1].samples++;
-			r->c->kernels.items[i->owner - 1].alone_ns += i->covered_ns;
+			r->c->kernels.items[i->owner - 1].samples += begins;
+			r->c->kernels.items[i->owner - 1].alone_ns +=
+				clip_share(r->clip, i->start_ns, i->end_ns, i->covered_ns);
 		}
 	}
 }
@@ -363,6 +374,20 @@ static int pass_values(struct reading *r)
 	return error;
 }
 
+/* What did not run in the part that is reported. */
+static void drop_kernels(struct counter_sums *c)
+{
+	size_t kept = 0;
+
+	vec_foreach (k, &c->kernels) {
+		if (k->time_ns || k->samples || k->alone_ns)
+			c->kernels.items[kept++] = *k;
+		else
+			free(k->sums);
+	}
+	c->kernels.count = kept;
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct counter_kernel *a = left, *b = right;
@@ -379,6 +404,7 @@ static int run_pass(
 
 	if (error)
 		return error;
+	profile_reader_clip(r->reader, NULL);
 	error = pass(r);
 	profile_reader_close(r->reader);
 	return error;
@@ -386,7 +412,7 @@ static int run_pass(
 
 int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 {
-	struct reading r = {.c = c, .kernels = MAP_INIT};
+	struct reading r = {.c = c, .kernels = MAP_INIT, .clip = profile_reader_clip_of(done)};
 	int error = run_pass(&r, done, pass_intervals);
 
 	c->works_known = !profile_is_in_bursts(done);
@@ -394,6 +420,8 @@ int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 		error = run_pass(&r, done, pass_works);
 	if (!error && c->devices.count)
 		error = run_pass(&r, done, pass_values);
+	if (!error && r.clip)
+		drop_kernels(c);
 	if (!error && c->kernels.count)
 		qsort(c->kernels.items, c->kernels.count, sizeof(c->kernels.items[0]), by_time);
 	for (uint32_t id = 0; id < r.timeline_count; id++)

@@ -59,11 +59,11 @@ static int add_total(uint64_t *total, uint64_t more)
 
 static int add_run(struct driver_ring *r, const struct profile_driver *e)
 {
-	r->jobs++;
+	r->jobs += !e->cut.continued;
 	r->run_ns += e->duration_ns;
-	r->foreign_jobs += e->foreign;
+	r->foreign_jobs += e->foreign && !e->cut.continued;
 	r->foreign_ns += e->foreign ? e->duration_ns : 0;
-	if (!e->unfinished)
+	if (!e->unfinished && !e->cut.continued)
 		histogram_add(&r->run, e->duration_ns);
 	return busy_add(&r->busy, e->start_ns, e->start_ns + e->duration_ns);
 }
@@ -79,10 +79,10 @@ static int add_to_ring(struct driver_sums *s, const struct profile_driver *e)
 	}
 	r->source = e->source;
 	r->ring = e->ring;
-	r->unfinished += e->unfinished;
+	r->unfinished += e->unfinished && !e->cut.continued;
 	if (e->kind == DRIVER_RUN)
 		return add_run(r, e);
-	if (!e->unfinished)
+	if (!e->unfinished && !e->cut.continued)
 		histogram_add(&r->queued, e->duration_ns);
 	return 0;
 }
@@ -100,12 +100,12 @@ static int add_to_row(struct driver_sums *s, const struct profile_driver *e)
 	r->ring = e->ring;
 	r->name = e->name;
 	r->kind = e->kind;
-	r->count++;
-	r->foreign += e->foreign;
-	r->unfinished += e->unfinished;
+	r->count += !e->cut.continued;
+	r->foreign += e->foreign && !e->cut.continued;
+	r->unfinished += e->unfinished && !e->cut.continued;
 	r->bytes += e->bytes;
 	r->total_ns += e->duration_ns;
-	if (e->kind != DRIVER_MOMENT && !e->unfinished)
+	if (e->kind != DRIVER_MOMENT && !e->unfinished && !e->cut.continued)
 		histogram_add(&r->times, e->duration_ns);
 	return 0;
 }
@@ -117,7 +117,7 @@ int driver_sums_add(struct driver_sums *s, const struct profile_driver *e)
 	error = error ?: add_total(&s->bytes, e->bytes);
 	if (error)
 		return error;
-	s->count++;
+	s->count += !e->cut.continued;
 	return e->kind == DRIVER_RUN || e->kind == DRIVER_QUEUED ? add_to_ring(s, e)
 								 : add_to_row(s, e);
 }

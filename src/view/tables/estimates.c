@@ -39,11 +39,14 @@ int estimates_add(
 	if (!row)
 		return -ENOMEM;
 	if (spread_add(
-		    &row->time, e->bursts, part->burst, (double)part->duration_ns * part->weight) ||
-		spread_add(&row->count, e->bursts, part->burst, part->weight))
+		    &row->time, e->bursts, part->burst, (double)part->duration_ns * part->weight))
+		return -ENOMEM;
+	row->seen_ns += part->duration_ns;
+	if (part->continued)
+		return 0;
+	if (spread_add(&row->count, e->bursts, part->burst, part->weight))
 		return -ENOMEM;
 	row->others += (double)part->others * part->weight;
-	row->seen_ns += part->duration_ns;
 	row->seen_count++;
 	return 0;
 }

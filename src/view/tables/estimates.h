@@ -31,6 +31,7 @@ struct estimate_part {
 	uint32_t burst;
 	double weight;
 	uint64_t duration_ns, others;
+	bool continued; /* it is a piece, and counted with another one */
 };
 
 struct estimates {

@@ -82,7 +82,7 @@ struct gathering {
 	struct waiting_use uses_waiting[WAITING];
 	struct waiting_pair pairs_waiting[WAITING];
 	size_t use_count, pair_count; /* of these */
-	struct map call_index;	      /* api << 32 | kind -> index of call_times */
+	struct map call_index;	      /* key_of_call -> index of call_times */
 	uint64_t call_key;	      /* of the last call: the next is mostly alike */
 	size_t call_at;		      /* its index */
 	struct map graph_launches[2];
@@ -115,21 +115,29 @@ static inline void *at_id(struct by_id *a, uint32_t id, size_t size)
 	return (char *)a->items + id * size;
 }
 
-static void add_time(struct summary_time *t, uint64_t ns, double weight)
+/* Of a piece, too: it counts if the whole begins with it, and its length may be the longest. */
+static void add_time(
+	struct summary_time *t, uint64_t ns, uint64_t weighed_ns, const struct profile_cut *cut)
 {
-	if (!t->count || ns < t->min_ns)
-		t->min_ns = ns;
+	t->total_ns += weighed_ns;
 	if (ns > t->max_ns)
 		t->max_ns = ns;
+	if (cut->continued)
+		return;
+	if (!t->count || ns < t->min_ns)
+		t->min_ns = ns;
 	t->count++;
-	t->total_ns += profile_weighed(ns, weight);
+}
+
+/* Of a part of the recording it may have only what began before. */
+static bool was_there(const struct summary_time *t)
+{
+	return t->count || t->total_ns;
 }
 
 static void join_times(struct summary_time *t, const struct summary_time *more)
 {
-	if (!more->count)
-		return;
-	if (!t->count || more->min_ns < t->min_ns)
+	if (more->count && (!t->count || more->min_ns < t->min_ns))
 		t->min_ns = more->min_ns;
 	if (more->max_ns > t->max_ns)
 		t->max_ns = more->max_ns;
@@ -216,51 +224,73 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	return error ?: stack_sums_add(&g->s->sampled, e->stack, e->period_ns);
 }
 
-/* NULL: there is no memory for it. */
-static struct summary_call *call_of(struct gathering *g, uint32_t api, enum profile_call_kind kind)
+static uint64_t key_of_call(uint32_t api, enum profile_call_kind kind, bool observed)
 {
-	uint64_t key = (uint64_t)api << 32 | (uint32_t)kind;
+	return (uint64_t)api << 8 | (uint64_t)observed << 7 | kind;
+}
+
+/* NULL: there is no memory for it. */
+static struct summary_call *call_of(struct gathering *g, const struct profile_call *e)
+{
+	const struct summary_call new = {.api = e->api, .kind = e->kind, .observed = e->observed};
+	uint64_t key = key_of_call(e->api, e->kind, e->observed);
 	const uint64_t *found;
 
 	if (g->s->call_times.count && key == g->call_key)
 		return &g->s->call_times.items[g->call_at];
 	found = map_get(&g->call_index, key);
-	if (!found &&
-		(vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
-			map_put(&g->call_index, key, g->s->call_times.count - 1)))
+	if (!found && (vec_push(&g->s->call_times, new) ||
+			      map_put(&g->call_index, key, g->s->call_times.count - 1)))
 		return NULL;
 	g->call_key = key;
 	g->call_at = found ? *found : g->s->call_times.count - 1;
 	return &g->s->call_times.items[g->call_at];
 }
 
-static uint64_t key_of_call(uint32_t api, enum profile_call_kind kind)
-{
-	return (uint64_t)api << 8 | kind;
-}
-
 static int estimate_call(struct gathering *g, const struct profile_call *e)
 {
-	const struct estimate_part part = {e->burst, e->weight, e->duration_ns, e->result != 0};
+	const struct estimate_part part = {
+		e->burst, e->weight, e->duration_ns, e->result != 0, e->cut.continued};
 
-	return estimates_add(&g->estimates, ESTIMATE_CALLS, key_of_call(e->api, e->kind), &part);
+	return estimates_add(
+		&g->estimates, ESTIMATE_CALLS, key_of_call(e->api, e->kind, e->observed), &part);
+}
+
+/* No work comes that would be counted. */
+static int add_observed(struct gathering *g, const struct profile_call *e)
+{
+	struct thread_sum *t = thread_of(g, e->thread);
+
+	if (!t)
+		return -ENOMEM;
+	t->launches += e->weight;
+	return 0;
+}
+
+static int count_call(struct gathering *g, const struct profile_call *e, struct summary_call *call)
+{
+	call->failed += e->result != 0;
+	g->s->calls++;
+	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH, 1))
+		return -ENOMEM;
+	if (e->observed && e->kind != CALL_SYNC && add_observed(g, e))
+		return -ENOMEM;
+	return 0;
 }
 
 static int add_call(struct gathering *g, const struct profile_call *e)
 {
-	struct summary_call *call = call_of(g, e->api, e->kind);
+	struct summary_call *call = call_of(g, e);
 
 	if (!call)
 		return -ENOMEM;
-	add_time(&call->time, e->duration_ns, e->weight);
-	call->failed += e->result != 0;
-	g->s->calls++;
+	add_time(&call->time, e->duration_ns, profile_call_ns(e), &e->cut);
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
-	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH, 1))
-		return -ENOMEM;
+	if (add_total(&g->calls_ns, profile_call_ns(e)))
+		return -EOVERFLOW;
 	if (g->s->in_bursts && estimate_call(g, e))
 		return -ENOMEM;
-	return add_total(&g->calls_ns, profile_weighed(e->duration_ns, e->weight));
+	return e->cut.continued ? 0 : count_call(g, e, call);
 }
 
 static int add_pairs(struct gathering *g)
@@ -312,10 +342,10 @@ static int add_to_op(struct gathering *g, const struct profile_work *e)
 	if (op->stack != e->stack)
 		error = add_to_stack(g, e->op, op);
 	op->stack = e->stack;
-	op->stack_works++;
-	op->stack_ns += profile_weighed(e->duration_ns, e->weight);
+	op->stack_works += !e->cut.continued;
+	op->stack_ns += profile_work_ns(e);
 	op->bytes += profile_weighed(e->bytes, e->weight);
-	add_time(&op->time, e->duration_ns, e->weight);
+	add_time(&op->time, e->duration_ns, profile_work_ns(e), &e->cut);
 	return error;
 }
 
@@ -326,12 +356,12 @@ static int add_to_device(struct gathering *g, const struct profile_work *e, uint
 
 	if (!d)
 		return -ENOMEM;
-	if (!d->device.works || e->start_ns < d->device.first_ns)
+	if (!d->device.last_ns || e->start_ns < d->device.first_ns)
 		d->device.first_ns = e->start_ns;
 	if (end_ns > d->device.last_ns)
 		d->device.last_ns = end_ns;
-	d->device.works++;
-	d->device.work_ns += profile_weighed(e->duration_ns, e->weight);
+	d->device.works += !e->cut.continued;
+	d->device.work_ns += profile_work_ns(e);
 	/* Of bursts nobody knows what ran between them. */
 	return g->s->in_bursts ? 0 : busy_add(&d->busy, e->start_ns, end_ns);
 }
@@ -361,8 +391,10 @@ static int add_to_thread(struct gathering *g, const struct profile_work *e)
 
 	if (!t)
 		return -ENOMEM;
+	t->task.gpu_ns += profile_work_ns(e);
+	if (e->cut.continued)
+		return 0;
 	t->task.works++;
-	t->task.gpu_ns += profile_weighed(e->duration_ns, e->weight);
 	is_new = launch != t->last_launch;
 	if (is_new && e->graph_node)
 		error = is_new_graph_launch(g, launch, &is_new);
@@ -386,7 +418,7 @@ static void add_latency(struct gathering *g, const struct profile_work *e)
 	struct summary_latency *l = &g->s->latency;
 	uint64_t works;
 
-	if (!e->launch_ns)
+	if (!e->launch_ns || e->cut.continued)
 		return;
 	works = whole_works(g, e->weight);
 	if (e->graph_node)
@@ -405,7 +437,8 @@ static uint64_t key_of_copy(const struct profile_op *op)
 static int estimate_work(
 	struct gathering *g, const struct profile_work *e, const struct profile_op *op)
 {
-	const struct estimate_part part = {e->burst, e->weight, e->duration_ns, e->bytes};
+	const struct estimate_part part = {
+		e->burst, e->weight, e->duration_ns, e->bytes, e->cut.continued};
 	struct estimates *all = &g->estimates;
 	int error = estimates_add(all, ESTIMATE_WORK, 0, &part);
 
@@ -428,11 +461,11 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	const struct profile_op *op = profile_op(g->r, e->op);
 	int error;
 
-	g->s->works++;
-	g->s->joins[e->join < JOIN_REASONS ? e->join : JOIN_NO_LAUNCH]++;
+	g->s->works += !e->cut.continued;
+	g->s->joins[e->join < JOIN_REASONS ? e->join : JOIN_NO_LAUNCH] += !e->cut.continued;
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
 	add_latency(g, e);
-	error = add_total(&g->s->gpu_ns, profile_weighed(e->duration_ns, e->weight));
+	error = add_total(&g->s->gpu_ns, profile_work_ns(e));
 	error = error ?: add_total(&g->bytes, profile_weighed(e->bytes, e->weight));
 	error = error ?: add_to_op(g, e);
 	error = error ?: add_to_device(g, e, op ? op->device : 0);
@@ -457,7 +490,8 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 /* Waits recorded as a sum of times have no stack of their own, and lack none. */
 static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
-	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT, 1) : 0;
+	bool is_own = e->duration_ns && !e->assumed && !e->cut.continued;
+	int error = is_own ? count_stack(g, e->stack, OF_WAIT, 1) : 0;
 
 	return error ?: wait_sums_add(&g->s->waits, e);
 }
@@ -483,11 +517,15 @@ static int add_event(struct gathering *g, const struct profile_event *e)
 		return add_driver(g, &e->driver);
 	case EVENT_WAIT:
 		return add_wait(g, &e->wait);
-	case EVENT_STALL:
 	case EVENT_COUNT:
+		return metric_sums_add(&g->s->metrics, &e->count);
+	case EVENT_STALL:
 	case EVENT_LIFE:
 	case EVENT_SYNC:
 		break;
+	case EVENT_MARKER:
+		see_times(g, e->marker.start_ns, e->marker.start_ns + e->marker.duration_ns);
+		return marker_sums_add(&g->s->markers, &e->marker);
 	}
 	return 0;
 }
@@ -640,7 +678,7 @@ static int put_ops(struct gathering *g)
 
 	for (uint32_t id = 1; !error && id < g->ops.count; id++) {
 		struct op_sum *sum = (struct op_sum *)g->ops.items + id;
-		const struct profile_op *op = sum->time.count ? profile_op(g->r, id) : NULL;
+		const struct profile_op *op = was_there(&sum->time) ? profile_op(g->r, id) : NULL;
 
 		if (!op)
 			continue;
@@ -669,7 +707,7 @@ static int put_devices(struct gathering *g)
 	for (uint32_t id = 0; !error && id < g->devices.count; id++) {
 		struct device_sum *d = (struct device_sum *)g->devices.items + id;
 
-		if (!d->device.works)
+		if (!d->device.works && !d->device.work_ns)
 			continue;
 		d->device.device = id;
 		d->device.number = device_number(&numbers, g->r, id);
@@ -701,7 +739,8 @@ static int put_tasks(struct gathering *g)
 		const struct profile_thread *thread = profile_thread(g->r, id);
 
 		t->task.launches = profile_rounded(t->launches);
-		if (!(t->task.samples || t->task.cpu_ns || t->task.launches || t->task.works))
+		if (!(t->task.samples || t->task.cpu_ns || t->task.launches || t->task.works ||
+			    t->task.gpu_ns))
 			continue;
 		t->task.id = id;
 		t->task.sampled = t->task.samples && !profile_account(g->r, id);
@@ -723,7 +762,7 @@ static int put_tasks(struct gathering *g)
 	}
 	for (uint32_t id = 1; !error && id < g->ops.count; id++) {
 		const struct op_sum *sum = (const struct op_sum *)g->ops.items + id;
-		const struct profile_op *op = sum->time.count ? profile_op(g->r, id) : NULL;
+		const struct profile_op *op = was_there(&sum->time) ? profile_op(g->r, id) : NULL;
 
 		if (!op)
 			continue;
@@ -883,6 +922,8 @@ static int by_call_time(const void *left, const void *right)
 {
 	const struct summary_call *a = left, *b = right;
 
+	if (a->time.total_ns == b->time.total_ns)
+		return order(a->time.count, b->time.count, a->api, b->api);
 	return order(a->time.total_ns, b->time.total_ns, a->api, b->api);
 }
 
@@ -992,8 +1033,8 @@ static void put_estimates(struct gathering *g)
 	vec_foreach (set, &s->sets)
 		estimate_times(g, ESTIMATE_SET, set->target, &set->time, &set->bytes);
 	vec_foreach (c, &s->call_times)
-		estimate_times(
-			g, ESTIMATE_CALLS, key_of_call(c->api, c->kind), &c->time, &c->failed);
+		estimate_times(g, ESTIMATE_CALLS, key_of_call(c->api, c->kind, c->observed),
+			&c->time, &c->failed);
 	vec_foreach (d, &s->devices)
 		estimate_row(g, ESTIMATE_DEVICE, d->device,
 			&(struct estimated){&d->works, NULL, &d->work_range, &d->works_range});
@@ -1014,6 +1055,8 @@ static int put_tables(struct gathering *g)
 	error = error ?: count_threads_without(g);
 	error = error ?: judge_stacks(g);
 	error = error ?: driver_sums_finish(&g->s->drivers);
+	marker_sums_finish(&g->s->markers);
+	metric_sums_finish(&g->s->metrics);
 	error = error ?: wait_sums_finish(&g->s->waits, &g->s->internals);
 	if (error)
 		return error_errno(error, "cannot sum up the profile");
@@ -1069,6 +1112,8 @@ void summary_release(struct summary *s)
 	vec_release(&s->processes);
 	vec_release(&s->threads);
 	driver_sums_release(&s->drivers);
+	marker_sums_release(&s->markers);
+	metric_sums_release(&s->metrics);
 	wait_sums_release(&s->waits);
 	stack_sums_release(&s->sampled);
 	chunk_times_release(&s->chunks);

@@ -21,6 +21,8 @@
 #include "profile/spread.h"
 #include "view/tables/driver_sums.h"
 #include "view/tables/function_sums.h"
+#include "view/tables/marker_sums.h"
+#include "view/tables/metric_sums.h"
 #include "base/histogram.h"
 #include "view/names/internals.h"
 #include "view/waits/sums.h"
@@ -55,6 +57,7 @@ struct summary_set {
 struct summary_call {
 	uint32_t api; /* string */
 	enum profile_call_kind kind;
+	bool observed; /* how long they took is known only if they waited */
 	struct summary_time time;
 	uint64_t failed;
 };
@@ -139,6 +142,8 @@ struct summary {
 	uint32_t processes_without;
 	uint32_t threads_without;   /* tids, too; without the profiler's own */
 	struct driver_sums drivers; /* not in any of the others */
+	struct marker_sums markers;
+	struct metric_sums metrics;
 	struct wait_sums waits;
 	struct stack_sums sampled; /* CPU time by stack */
 	struct chunk_times chunks; /* of this file */

@@ -47,7 +47,7 @@ static const struct {
 	[TREE_CXX] = {"C++, Rust", false},
 	[TREE_C] = {"native", false},
 	[TREE_KERNEL] = {"OS kernel", false},
-	[TREE_API] = {"CUDA call", false},
+	[TREE_API] = {"API call", false},
 	[TREE_DEVICE] = {"device", false},
 	[TREE_STREAM] = {"stream", false},
 	[TREE_GPU_KERNEL] = {"GPU kernel", true},
@@ -58,6 +58,15 @@ static const struct {
 	[TREE_GPU_CODE] = {"GPU code", true},
 	[TREE_WAIT] = {"waiting", false},
 	[TREE_NOTE] = {"note", false},
+	[TREE_DIFF_SAME] = {"no difference beyond the noise", false},
+	[TREE_DIFF_LITTLE_MORE] = {"a little more in the second", false},
+	[TREE_DIFF_MORE] = {"more than 1.2 times in the second", false},
+	[TREE_DIFF_MUCH_MORE] = {"more than twice in the second", false},
+	[TREE_DIFF_AFTER] = {"only in the second", false},
+	[TREE_DIFF_LITTLE_LESS] = {"a little less in the second", false},
+	[TREE_DIFF_LESS] = {"less than 1/1.2 in the second", false},
+	[TREE_DIFF_MUCH_LESS] = {"less than half in the second", false},
+	[TREE_DIFF_BEFORE] = {"only in the first", false},
 };
 
 bool tree_kind_is_gpu(enum tree_kind kind)

@@ -43,6 +43,16 @@ enum tree_kind {
 	TREE_GPU_CODE,	  /* its instructions, why they wait, where they are */
 	TREE_WAIT,	  /* why a thread did not go on */
 	TREE_NOTE,	  /* not code: a remark about the stack */
+	/* In comparisons, instead of all these: how the time of the second side differs. */
+	TREE_DIFF_SAME, /* not, or within the noise */
+	TREE_DIFF_LITTLE_MORE,
+	TREE_DIFF_MORE,
+	TREE_DIFF_MUCH_MORE,
+	TREE_DIFF_AFTER, /* the first has none */
+	TREE_DIFF_LITTLE_LESS,
+	TREE_DIFF_LESS,
+	TREE_DIFF_MUCH_LESS,
+	TREE_DIFF_BEFORE, /* the second has none */
 	TREE_KINDS
 };
 

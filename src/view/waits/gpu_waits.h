@@ -24,6 +24,7 @@
 
 #include "base/map.h"
 #include "profile/model.h"
+#include "view/range/edges.h"
 
 struct gpu_wait {
 	uint64_t start_ns, end_ns;
@@ -64,8 +65,9 @@ uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op 
 
 /*
  * Adds the parts of all waits to `sums`: by key of the wait << 32 | what it is of, nanoseconds.
- * Sorts the runs by start.
+ * Sorts the runs by start. `edges` gets them, too, by the same key; NULL: not wanted.
  * 0 or -ENOMEM with error_text.
  */
 int gpu_waits_divide(const struct gpu_wait *waits, size_t wait_count, struct gpu_run *runs,
-	size_t run_count, const struct gpu_lane *lanes, size_t lane_count, struct map *sums);
+	size_t run_count, const struct gpu_lane *lanes, size_t lane_count, struct map *sums,
+	struct edges *edges);

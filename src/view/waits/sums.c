@@ -79,9 +79,9 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 	struct wait_sum sum = {.thread = w->thread,
 		.reason = w->reason,
 		.stack = w->stack,
-		.count = (w->duration_ns != 0) + w->others,
+		.count = (w->duration_ns && !w->cut.continued) + w->others,
 		.max_ns = w->duration_ns,
-		.watched = is_watched(w)};
+		.watched = is_watched(w) && !w->cut.continued};
 	uint64_t followed_ns;
 	uint32_t row;
 	int error;
@@ -96,7 +96,7 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 	sum.queued_ns = w->reason == WAIT_RUN_QUEUE ? sum.total_ns : w->queued_ns;
 	s->reason_ns[w->reason] += sum.total_ns - sum.queued_ns;
 	s->reason_ns[WAIT_RUN_QUEUE] += sum.queued_ns;
-	if (sum.watched) {
+	if (is_watched(w)) {
 		sum.watched_ns = w->duration_ns;
 		sum.waker = w->waker;
 	}
@@ -105,7 +105,7 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 		error = meanwhile_follow(&s->meanwhile, w, row, &followed_ns);
 		s->rows.items[row].followed_ns += followed_ns;
 	}
-	return error ?: meanwhile_add_wait(&s->meanwhile, w, sum.watched);
+	return error ?: meanwhile_add_wait(&s->meanwhile, w, is_watched(w));
 }
 
 int wait_sums_add_sample(struct wait_sums *s, const struct profile_sample *e)

@@ -33,7 +33,9 @@ void wall_events_release(struct wall_events *e)
 	keys_release(&e->keys);
 	vec_release(&e->launch_of);
 	gather_release(&e->rests);
+	edges_release(&e->rest_edges);
 	map_release(&e->with_syncs);
+	map_release(&e->observed);
 	map_release(&e->lane_of_op);
 	map_release(&e->lane_ids);
 	vec_release(&e->threads);
@@ -153,6 +155,16 @@ static int add_life(struct wall_events *e, const struct profile_life *l)
 	return 0;
 }
 
+static int add_rest(
+	struct wall_events *e, const struct profile_wait *w, const struct gather_key *key)
+{
+	uint32_t id = 0;
+	int error = gather_add(&e->rests, key, w->others_ns);
+
+	error = error ?: keys_add(&e->keys, key, &id);
+	return error ?: edges_add_at(&e->rest_edges, id, w->start_ns, w->others_ns);
+}
+
 static int add_wait(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_wait *w = &event->wait;
@@ -168,7 +180,7 @@ static int add_wait(struct wall_events *e, const struct profile_event *event)
 
 	note_time(e, w->start_ns);
 	if (!w->duration_ns)
-		return e->again || !w->others_ns ? 0 : gather_add(&e->rests, &key, w->others_ns);
+		return e->again || !w->others_ns ? 0 : add_rest(e, w, &key);
 	if (!is_here(e, wait.start_ns, wait.end_ns))
 		return 0;
 	wait.queued_from_ns =
@@ -290,6 +302,18 @@ static int add_work(struct wall_events *e, const struct profile_event *event)
 	return add_run(e, event, op);
 }
 
+static uint32_t process_of(const struct wall_events *e, uint32_t thread)
+{
+	const struct profile_thread *t = profile_thread(e->reader, thread);
+
+	return t ? t->process : 0;
+}
+
+bool wall_events_is_observed(const struct wall_events *e, uint32_t thread)
+{
+	return map_get(&e->observed, process_of(e, thread));
+}
+
 static int add_call(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_call *c = &event->call;
@@ -305,6 +329,8 @@ static int add_call(struct wall_events *e, const struct profile_event *event)
 	int error;
 
 	note_time(e, c->start_ns);
+	if (!e->again && c->observed && map_put(&e->observed, process_of(e, c->thread), 1))
+		return error_memory(SUBJECT);
 	if ((c->kind != CALL_COPY && c->kind != CALL_SYNC) ||
 		!is_here(e, call.start_ns, call.end_ns))
 		return 0;
@@ -314,13 +340,6 @@ static int add_call(struct wall_events *e, const struct profile_event *event)
 	if (!error && vec_push(&e->calls, call))
 		error = error_memory(SUBJECT);
 	return error;
-}
-
-static uint32_t process_of(const struct wall_events *e, uint32_t thread)
-{
-	const struct profile_thread *t = profile_thread(e->reader, thread);
-
-	return t ? t->process : 0;
 }
 
 static int add_sync(struct wall_events *e, const struct profile_event *event)
@@ -382,6 +401,7 @@ static int add_event(struct wall_events *e, const struct profile_event *event)
 	case EVENT_STALL:
 		return e->again ? 0 : stalls_event(e->stalls, event);
 	case EVENT_PENDING:
+	case EVENT_MARKER:
 	case EVENT_COUNT:
 	case EVENT_DRIVER:
 		break;

@@ -76,8 +76,10 @@ struct wall_events {
 	struct vec(uint32_t) launch_of; /* by key of kernels: launch of the stalls, plus 1 */
 	struct vec(struct wall_thread) threads; /* by id */
 	struct gather rests;			/* waits whose times are not known */
+	struct edges rest_edges;		/* by key: where they were recorded */
 	/* instances that report their synchronizing calls */
 	struct map with_syncs;
+	struct map observed; /* processes (ids) whose work is not recorded, only their calls */
 	struct vec(struct wall_wait) waits; /* by thread and start, apart from each other */
 	struct vec(struct wall_sample) samples;
 	struct vec(struct gpu_run) runs;
@@ -99,6 +101,8 @@ void wall_events_release(struct wall_events *e);
  */
 int wall_events_first(struct wall_events *e, struct profile_reader *r);
 int wall_events_next(struct wall_events *e);
+/* Whether it is not known what this thread's GPU waits were for. */
+bool wall_events_is_observed(const struct wall_events *e, uint32_t thread);
 /* The thread's first GPU wait of this stretch that ends after a time; NULL: there is none. */
 const struct gpu_wait *wall_events_gpu_wait(
 	const struct wall_events *e, uint32_t thread, uint64_t time_ns);

@@ -21,10 +21,17 @@ struct wall_divisions {
 };
 
 struct wall_totals {
-	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns,
+	uint64_t all_ns; /* of all threads, shown or not: no sum is more than that */
+	uint64_t running_ns, waiting_ns, gpu_ns, others_ns, rests_ns, assumed_ns, unsampled_ns,
 		unknown_ns;
 	uint64_t lives;		/* threads that have a life */
 	uint64_t unknown_lives; /* others that have any time */
+};
+
+/* Of a part of the recording: when what is divided by the whole recording was. By key, the last as
+ * gpu_waits_divide has it. */
+struct wall_edges {
+	struct edges running, others_inside, others_outside, gpu;
 };
 
 /* As many frames may be instructions of what was waited for. */
@@ -32,6 +39,8 @@ struct wall_totals {
 
 struct wall {
 	struct view_options options;
+	const struct profile_clip *clip; /* the part that is shown; NULL: all */
+	struct wall_edges edges;
 	struct view_result *result;
 	struct wall_events events;
 	struct gather running, waiting, others_inside, others_outside;
@@ -41,6 +50,7 @@ struct wall {
 	struct stalls stalls;
 	struct stall_tree rows;
 	bool show_rows;
+	struct vec(uint64_t) parts; /* of a time, by row */
 	struct event_nodes nodes;
 };
 
@@ -74,6 +84,38 @@ static uint64_t inside(const struct wall *v, uint32_t thread, uint64_t start_ns,
 	return sum;
 }
 
+/* How much of it the thread was not in GPU waits; `shown`: of the part that is shown only. */
+static uint64_t outside(
+	const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns, bool shown)
+{
+	const struct profile_clip *c = shown ? v->clip : NULL;
+	uint64_t sum = 0;
+
+	if (!c)
+		return end_ns - start_ns - inside(v, thread, start_ns, end_ns);
+	for (size_t n = 0; n < c->span_count; n++) {
+		uint64_t from_ns = c->spans[n].from_ns > start_ns ? c->spans[n].from_ns : start_ns;
+		uint64_t to_ns = c->spans[n].to_ns < end_ns ? c->spans[n].to_ns : end_ns;
+
+		if (from_ns < to_ns)
+			sum += to_ns - from_ns - inside(v, thread, from_ns, to_ns);
+	}
+	return sum;
+}
+
+/* A wait outside of GPU waits: all of it counts for the thread, what is shown of it is gathered. */
+static int gather_outside(struct wall *v, const struct wall_wait *w, const struct gather_key *key,
+	uint64_t start_ns, uint64_t end_ns)
+{
+	struct wall_thread *t = &v->events.threads.items[w->thread];
+	uint64_t shown_ns = outside(v, w->thread, start_ns, end_ns, true);
+	int error = add_up(&t->outside_ns, outside(v, w->thread, start_ns, end_ns, false));
+
+	if (w->assumed)
+		t->assumed_ns += shown_ns;
+	return error || !shown_ns ? error : gather_add(&v->waiting, key, shown_ns);
+}
+
 static int sum_wait(struct wall *v, const struct wall_wait *w)
 {
 	struct wall_thread *t = &v->events.threads.items[w->thread];
@@ -84,22 +126,33 @@ static int sum_wait(struct wall *v, const struct wall_wait *w)
 	int error;
 
 	queue.reason = WAIT_RUN_QUEUE;
-	if (w->assumed)
-		t->assumed_ns += length - asleep_in - queued_in;
 	if (length)
 		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
 				       length);
 	error = add_up(&t->inside_ns, asleep_in + queued_in);
-	error = error
-			?: gather(&v->waiting, &key, &t->outside_ns,
-				   w->queued_from_ns - w->start_ns - asleep_in);
-	error = error
-			?: gather(&v->waiting, &queue, &t->outside_ns,
-				   w->end_ns - w->queued_from_ns - queued_in);
+	error = error ?: gather_outside(v, w, &key, w->start_ns, w->queued_from_ns);
+	error = error ?: gather_outside(v, w, &queue, w->queued_from_ns, w->end_ns);
 	error = error ?: gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
+	error = error ?: edges_add_at(&v->edges.others_inside, w->key, w->start_ns, others_in);
+	error = error
+			?: gather(&v->others_outside, &key, &t->others_outside_ns,
+				   w->others_ns - others_in);
 	return error
-		       ?: gather(&v->others_outside, &key, &t->others_outside_ns,
+		       ?: edges_add_at(&v->edges.others_outside, w->key, w->start_ns,
 				  w->others_ns - others_in);
+}
+
+/* When it was is not known of what no sample stands for: it is spread over the time until then. */
+static int add_sample_edges(struct wall *v, const struct wall_sample *s, bool seen)
+{
+	const struct wall_thread *t = &v->events.threads.items[s->thread];
+	uint64_t start_ns =
+		t->has_life ? t->from_ns
+			    : profile_meta_number(v->events.reader, META_START_NS, s->time_ns);
+
+	return seen ? edges_add_at(&v->edges.running, s->key, s->time_ns, s->period_ns)
+		    : edges_add_spread(
+			      &v->edges.running, s->key, start_ns, s->time_ns, s->period_ns);
 }
 
 static int sum_sample(struct wall *v, const struct wall_sample *s)
@@ -113,7 +166,8 @@ static int sum_sample(struct wall *v, const struct wall_sample *s)
 	/* It has another note. */
 	if (key->reason == SAMPLE_ABSENT && t->has_life)
 		return 0;
-	return gather(&v->running, key, &t->samples_ns, s->period_ns);
+	return gather(&v->running, key, &t->samples_ns, s->period_ns)
+		       ?: add_sample_edges(v, s, key->reason == SAMPLE_SEEN);
 }
 
 /* The list has an entry for every thread. */
@@ -143,7 +197,8 @@ static int sum_stretch(struct wall *v)
 	}
 	return error
 		       ?: gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
-				  e->runs.count, e->lanes.items, e->lanes.count, &v->gpu);
+				  e->runs.count, e->lanes.items, e->lanes.count, &v->gpu,
+				  v->clip ? &v->edges.gpu : NULL);
 }
 
 static int sum_rests(struct wall *v)
@@ -164,16 +219,40 @@ static int add_time(struct wall *v, uint32_t node, uint64_t ns)
 	return ns ? tree_add_time(v->result->tree, node, ns) : 0;
 }
 
-/* As large a part of `division` as the sum has; NULL: as it is. */
-static int add_sum(struct wall *v, const struct gather_sum *sum, struct stalls_division *division)
+/* What is shown of a time that all of the sum has. */
+static int find_shown(
+	struct wall *v, const struct gather_sum *sum, const struct edges *edges, uint64_t *ns)
 {
-	uint64_t ns = !division	      ? sum->time_ns
-		      : division->sum ? stalls_part(division, sum->time_ns)
-				      : 0;
-	uint32_t node = 0;
-	int error = ns ? event_nodes_add(&v->nodes, &sum->key, &node) : 0;
+	uint32_t key = 0;
+	int error = edges->clip ? keys_add(&v->events.keys, &sum->key, &key) : 0;
 
+	if (!error && edges->clip)
+		*ns = edges_share(edges, key, sum->time_ns, *ns);
+	return error;
+}
+
+static int add_shown(struct wall *v, const struct gather_sum *sum, uint64_t ns, uint64_t *total)
+{
+	uint32_t node = 0;
+	int error = 0;
+
+	if (!ns || !clip_has_thread(v->clip, sum->key.thread))
+		return 0;
+	*total += ns;
+	error = event_nodes_add(&v->nodes, &sum->key, &node);
 	return error ?: add_time(v, node, ns);
+}
+
+static int add_waiting(struct wall *v)
+{
+	const struct gather_sum *sum;
+	size_t at = 0;
+	int error = 0;
+
+	while (!error && (sum = gather_next(&v->waiting, &at)))
+		if (!profile_is_profiler(v->events.reader, sum->key.thread))
+			error = add_shown(v, sum, sum->time_ns, &v->totals.waiting_ns);
+	return error;
 }
 
 static int add_sums(struct wall *v)
@@ -181,24 +260,33 @@ static int add_sums(struct wall *v)
 	const struct {
 		const struct gather *sums;
 		size_t division; /* where in wall_divisions */
+		const struct edges *edges;
+		uint64_t *total;
 	} shared[] = {
-		{&v->running, offsetof(struct wall_divisions, running)},
-		{&v->others_inside, offsetof(struct wall_divisions, others_inside)},
-		{&v->others_outside, offsetof(struct wall_divisions, others_outside)},
-		{&v->events.rests, offsetof(struct wall_divisions, rests)},
+		{&v->running, offsetof(struct wall_divisions, running), &v->edges.running,
+			&v->totals.running_ns},
+		{&v->others_inside, offsetof(struct wall_divisions, others_inside),
+			&v->edges.others_inside, &v->totals.others_ns},
+		{&v->others_outside, offsetof(struct wall_divisions, others_outside),
+			&v->edges.others_outside, &v->totals.others_ns},
+		{&v->events.rests, offsetof(struct wall_divisions, rests), &v->events.rest_edges,
+			&v->totals.rests_ns},
 	};
-	const struct gather_sum *sum;
-	size_t at = 0;
-	int error = 0;
+	int error = add_waiting(v);
 
-	while (!error && (sum = gather_next(&v->waiting, &at)))
-		if (!profile_is_profiler(v->events.reader, sum->key.thread))
-			error = add_sum(v, sum, NULL);
-	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++)
-		for (at = 0; !error && (sum = gather_next(shared[n].sums, &at));)
-			error = add_sum(v, sum,
+	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++) {
+		const struct gather_sum *sum;
+
+		for (size_t at = 0; !error && (sum = gather_next(shared[n].sums, &at));) {
+			struct stalls_division *division =
 				(void *)((char *)&v->divisions[sum->key.thread] +
-					 shared[n].division));
+					 shared[n].division);
+			uint64_t ns = division->sum ? stalls_part(division, sum->time_ns) : 0;
+
+			error = find_shown(v, sum, shared[n].edges, &ns);
+			error = error ?: add_shown(v, sum, ns, shared[n].total);
+		}
+	}
 	return error;
 }
 
@@ -221,6 +309,7 @@ static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 	uint64_t waiting_ns = t->outside_ns + s.others_outside_ns + s.others_inside_ns + s.rests_ns;
 	uint64_t sum_ns = t->gpu_ns + waiting_ns + s.run_ns + s.unknown_ns;
 	uint64_t unsampled_ns = t->samples_ns ? 0 : s.run_ns;
+	uint64_t shown_unsampled_ns = unsampled_ns, shown_unknown_ns = s.unknown_ns;
 	int error;
 
 	d->running =
@@ -230,18 +319,20 @@ static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 	d->others_inside =
 		(struct stalls_division){.total = s.others_inside_ns, .sum = t->others_inside_ns};
 	d->rests = (struct stalls_division){.total = s.rests_ns, .sum = t->rests_ns};
-	totals->running_ns += s.run_ns;
-	totals->waiting_ns += waiting_ns;
-	totals->gpu_ns += t->gpu_ns;
-	totals->others_ns += s.others_outside_ns + s.others_inside_ns;
+	if (!clip_has_thread(v->clip, id))
+		return add_up(&totals->all_ns, sum_ns);
+	if (v->clip && t->has_life) {
+		shown_unsampled_ns = clip_share(v->clip, t->from_ns, t->to_ns, unsampled_ns);
+		shown_unknown_ns = clip_share(v->clip, t->from_ns, t->to_ns, s.unknown_ns);
+	}
 	totals->assumed_ns += t->assumed_ns;
-	totals->unsampled_ns += unsampled_ns;
-	totals->unknown_ns += s.unknown_ns;
+	totals->unsampled_ns += shown_unsampled_ns;
+	totals->unknown_ns += shown_unknown_ns;
 	totals->lives += t->has_life;
 	totals->unknown_lives += !t->has_life && sum_ns;
-	error = add_thread_note(v, id, "running, not sampled", unsampled_ns);
-	error = error ?: add_thread_note(v, id, "not recorded", s.unknown_ns);
-	return error ?: add_up(&totals->elapsed_ns, sum_ns);
+	error = add_thread_note(v, id, "running, not sampled", shown_unsampled_ns);
+	error = error ?: add_thread_note(v, id, "not recorded", shown_unknown_ns);
+	return error ?: add_up(&totals->all_ns, sum_ns);
 }
 
 static int add_threads(struct wall *v)
@@ -280,26 +371,38 @@ static const struct stalls_launch *launch_of(const struct wall *v, uint32_t what
 
 /* On its instructions, as all of the launch's time is shared out among them. */
 static int add_kernel_time(
-	struct wall *v, uint32_t kernel, const struct stalls_launch *l, uint64_t ns)
+	struct wall *v, uint32_t kernel, const struct stalls_launch *l, uint64_t key, uint64_t ns)
 {
 	struct stalls_division d = {.total = ns, .sum = l->samples};
 	int error = 0;
 
-	for (size_t n = l->first_row; !error && n < l->first_row + l->row_count; n++) {
-		uint64_t part = stalls_part(&d, v->stalls.rows.items[n].samples);
-
-		if (part)
-			error = stall_tree_add(&v->rows, kernel, &v->stalls.rows.items[n], part);
-	}
+	v->parts.count = 0;
+	if (vec_reserve(&v->parts, l->row_count))
+		return error_memory("the instruction samples");
+	for (size_t n = 0; n < l->row_count; n++)
+		v->parts.items[n] = stalls_part(&d, v->stalls.rows.items[l->first_row + n].samples);
+	if (v->clip)
+		error = edges_divide(&v->edges.gpu, key, v->parts.items, l->row_count);
+	for (size_t n = 0; !error && n < l->row_count; n++)
+		if (v->parts.items[n])
+			error = stall_tree_add(&v->rows, kernel,
+				&v->stalls.rows.items[l->first_row + n], v->parts.items[n]);
 	return error;
 }
 
-static int add_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64_t ns)
+/* `slot` has the wait's key << 32 | what it was for. */
+static int add_gpu_wait(struct wall *v, const struct map_slot *slot)
 {
-	const struct gather_key *keys = v->events.keys.items.items, *wait = &keys[wait_key];
+	const struct gather_key *keys = v->events.keys.items.items, *wait = &keys[slot->key >> 32];
+	uint32_t node = 0, what = (uint32_t)slot->key;
 	const struct stalls_launch *launch = launch_of(v, what);
-	uint32_t node = 0;
-	int error = event_nodes_add(&v->nodes, wait, &node);
+	uint64_t ns = v->clip ? edges_inside(&v->edges.gpu, slot->key) : slot->value;
+	int error;
+
+	if ((v->clip && !ns) || !clip_has_thread(v->clip, wait->thread))
+		return 0;
+	v->totals.gpu_ns += ns;
+	error = event_nodes_add(&v->nodes, wait, &node);
 
 	error = error
 			?: event_nodes_add_note(
@@ -309,9 +412,12 @@ static int add_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64
 			!is_own_work(wait, &keys[what - GPU_WAIT_WORK]), &node);
 	else if (!error)
 		error = event_nodes_add_note(&v->nodes, node, TREE_NOTE,
-			what == GPU_WAIT_IDLE ? "GPU idle" : "other streams", &node);
+			wall_events_is_observed(&v->events, wait->thread) ? "work not recorded"
+			: what == GPU_WAIT_IDLE				  ? "GPU idle"
+									  : "other streams",
+			&node);
 	if (!error && launch && v->show_rows)
-		return add_kernel_time(v, node, launch, ns);
+		return add_kernel_time(v, node, launch, slot->key, slot->value);
 	return error ?: add_time(v, node, ns);
 }
 
@@ -338,8 +444,7 @@ static int add_gpu_waits(struct wall *v)
 		const struct map_slot *s = &v->gpu.slots[n];
 
 		if (s->used)
-			error = add_gpu_wait(
-				v, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value);
+			error = add_gpu_wait(v, s);
 	}
 	return error;
 }
@@ -361,13 +466,16 @@ static int build_tree(struct wall *v)
 static int describe(const struct wall *v)
 {
 	const struct wall_totals *t = &v->totals;
+	uint64_t running_ns = t->running_ns + t->unsampled_ns,
+		 waiting_ns = t->waiting_ns + t->others_ns + t->rests_ns;
+	uint64_t elapsed_ns = running_ns + waiting_ns + t->gpu_ns + t->unknown_ns;
 	const struct missing none = {0};
 	const struct {
 		const char *name;
 		uint64_t ns;
 	} shares[] = {
-		{"running", t->running_ns},
-		{"waiting", t->waiting_ns},
+		{"running", running_ns},
+		{"waiting", waiting_ns},
 		{profile_is_in_bursts(v->events.reader) ? NULL : "waiting for the GPU", t->gpu_ns},
 		{"apportioned waits", t->others_ns + t->assumed_ns},
 		{"running, not sampled", t->unsampled_ns},
@@ -377,7 +485,7 @@ static int describe(const struct wall *v)
 
 	for (size_t n = 0; !error && n < sizeof(shares) / sizeof(shares[0]); n++)
 		if (shares[n].name && (n < 3 || shares[n].ns))
-			error = view_share(v->result, shares[n].name, shares[n].ns, t->elapsed_ns);
+			error = view_share(v->result, shares[n].name, shares[n].ns, elapsed_ns);
 	if (!error && !t->lives && !profile_meta(v->events.reader, META_OFF_CPU)) {
 		v->result->lacking = "waits of threads";
 		v->result->help = "'xpuprof record --off-cpu' records them";
@@ -407,8 +515,23 @@ static void release(struct wall *v)
 	gather_release(&v->others_outside);
 	map_release(&v->gpu);
 	free(v->divisions);
+	vec_release(&v->parts);
+	edges_release(&v->edges.running);
+	edges_release(&v->edges.others_inside);
+	edges_release(&v->edges.others_outside);
+	edges_release(&v->edges.gpu);
 	stalls_release(&v->stalls);
 	wall_events_release(&v->events);
+}
+
+static int init_edges(struct wall *v)
+{
+	int error = edges_init(&v->edges.running, v->clip);
+
+	error = error ?: edges_init(&v->edges.others_inside, v->clip);
+	error = error ?: edges_init(&v->edges.others_outside, v->clip);
+	error = error ?: edges_init(&v->edges.gpu, v->clip);
+	return error ?: edges_init(&v->events.rest_edges, v->clip);
 }
 
 int wall_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
@@ -419,13 +542,16 @@ int wall_build(struct profile_reader *r, const struct view_options *o, struct vi
 int wall_build_within(struct profile_reader *r, const struct view_options *o,
 	struct view_result *ret, size_t most)
 {
-	struct wall v = {.options = *o, .result = ret};
+	struct wall v = {.options = *o, .result = ret, .clip = profile_reader_clip_of(r)};
 	int more;
+
+	profile_reader_clip(r, NULL); /* times are divided by all that a thread did */
 
 	v.options.by = view_by_task(o);
 	view_one_time(ret, "time of threads");
 	wall_events_init(&v.events, r, &v.options, most, &v.stalls);
-	more = stalls_init(&v.stalls, r, &v.options);
+	more = stalls_init(&v.stalls, r, &v.options, NULL);
+	more = more ? more : init_edges(&v);
 	for (more = more ? more : wall_events_first(&v.events, r); more > 0;
 		more = wall_events_next(&v.events)) {
 		int error = sum_stretch(&v);

@@ -294,9 +294,23 @@ static void check_injection(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_OK, "$" NVIDIA_INJECTION_VARIABLE " is free");
 		return;
 	}
+	if (nvidia_is_own_library(set)) {
+		if (access(set, R_OK)) {
+			finding_is(f, FINDING_LIMITED,
+				"$" NVIDIA_INJECTION_VARIABLE
+				" prepares programs with '%s', which cannot be read",
+				set);
+			finding_step(f, "install it there, for all users to read");
+			return;
+		}
+		finding_is(f, FINDING_OK,
+			"$" NVIDIA_INJECTION_VARIABLE " prepares programs: '%s' sleeps in them",
+			set);
+		return;
+	}
 	finding_is(f, FINDING_MISSING,
 		"$" NVIDIA_INJECTION_VARIABLE
-		" is taken by '%s', which is left in place: no GPU work is recorded",
+		" is taken by '%s', which is left in place: no GPU work of CUDA is recorded",
 		set);
 	finding_step(f, "unset " NVIDIA_INJECTION_VARIABLE);
 }

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/* `xpuprof view`: a recording in the browser. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/view_args.h"
+#include "page/page.h"
+
+static const struct option_usage usage = {
+	.command = "view",
+	.operands = "FILE",
+	.synopsis = "[options] [FILE]",
+	.summary = "Shows a recording in the browser: when something happened, and the flame graph "
+		   "of\n"
+		   "any range. FILE is profile.xpu unless given. Ctrl-C ends it.",
+};
+
+struct viewing {
+	struct page *page;
+	struct http_server *http;
+	int signals;
+	char address[256];	/* of the page */
+	char forward[PATH_MAX]; /* a file that leads there; "": none */
+};
+
+/* Blocked from here on; browsers that we start get them as they were. */
+static int open_signals(struct viewing *v, sigset_t *before)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, before);
+	v->signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	return v->signals < 0 ? error_errno(-errno, "cannot wait for signals") : 0;
+}
+
+/* ------------------------------------------------------------------ browser */
+
+static bool has_display(void)
+{
+	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return (x && *x) || (wayland && *wayland);
+}
+
+/* Everybody may read the arguments of a browser: it gets the name of a file, which only the user
+ * can read and which has the address with its secret. */
+static bool write_forward(struct viewing *v)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	struct buf text = BUF_INIT;
+	bool written;
+	int fd;
+
+	snprintf(v->forward, sizeof(v->forward), "%s/xpuprof-view-XXXXXX.html",
+		folder && *folder == '/' ? folder : "/tmp");
+	fd = mkostemps(v->forward, (int)strlen(".html"), O_CLOEXEC);
+	if (fd < 0) {
+		v->forward[0] = '\0';
+		return false;
+	}
+	buf_printf(&text,
+		"<!DOCTYPE html>\n<meta charset=\"utf-8\"><meta name=\"referrer\" "
+		"content=\"no-referrer\">"
+		"<meta http-equiv=\"refresh\" content=\"0;url=%s\"><title>xpuprof</title>\n",
+		v->address);
+	written = !text.failed && !io_write_all(fd, text.data, text.size);
+	close(fd);
+	buf_release(&text);
+	return written;
+}
+
+/* A grandchild, which nobody waits for. What it prints is not ours. */
+static void start_browser(const char *file, const sigset_t *signals)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (!fork()) {
+			setsid();
+			sigprocmask(SIG_SETMASK, signals, NULL);
+			if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(nothing, 1) >= 0 &&
+				dup2(nothing, 2) >= 0)
+				execlp("xdg-open", "xdg-open", file, (char *)NULL);
+		}
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (nothing >= 0)
+		close(nothing);
+}
+
+/* Where there is no screen, the browser is on another machine. */
+static void tell(struct viewing *v, const sigset_t *signals, bool browser)
+{
+	const char *port = strrchr(http_address(v->http), ':') + 1;
+	char host[256] = "HOST";
+
+	cmd_say("%s", v->address);
+	if (browser && has_display()) {
+		if (write_forward(v))
+			start_browser(v->forward, signals);
+		else
+			cmd_error("cannot write a file for the browser: open that address there");
+		return;
+	}
+	if (has_display())
+		return;
+	(void)gethostname(host, sizeof(host) - 1);
+	cmd_say("from another machine: ssh -L %s:127.0.0.1:%s %s, then open that address there",
+		port, port, host);
+}
+
+/* ------------------------------------------------------------------ serving */
+
+static int serve(struct viewing *v)
+{
+	int error = 0;
+
+	for (;;) {
+		struct pollfd fds[] = {{.fd = http_fd(v->http), .events = POLLIN},
+			{.fd = v->signals, .events = POLLIN}};
+
+		if (poll(fds, 2, page_has_work(v->page) ? 0 : http_timeout_ms(v->http)) < 0 &&
+			errno != EINTR)
+			return error_errno(-errno, "cannot wait for the browser");
+		if (fds[1].revents)
+			return 0;
+		error = http_run(v->http);
+		if (!error && page_has_work(v->page))
+			error = page_work(v->page);
+		if (error)
+			return error;
+	}
+}
+
+static int view(const char *path, unsigned long port, bool browser)
+{
+	struct viewing v = {.signals = -1};
+	sigset_t before;
+	char where[32];
+	int error = page_open(&v.page, path);
+
+	snprintf(where, sizeof(where), "127.0.0.1:%lu", port);
+	error = error ?: http_open(where, &v.http);
+	error = error ?: http_start(v.http, page_answer, v.page);
+	error = error ?: open_signals(&v, &before);
+	if (!error) {
+		snprintf(v.address, sizeof(v.address), "http://%s%s", http_address(v.http),
+			page_path(v.page));
+		tell(&v, &before, browser);
+		fflush(stdout); /* whoever reads it waits for it */
+		error = serve(&v);
+	}
+	if (v.forward[0])
+		(void)unlink(v.forward);
+	if (v.signals >= 0)
+		close(v.signals);
+	http_close(v.http);
+	page_close(v.page);
+	return error;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	bool no_browser = false;
+	unsigned long port = 0;
+	const char *path;
+	struct user user;
+	const struct option_spec specs[] = {
+		OPTION_NUMBER(
+			0, "port", "N", &port, 1, 65535, "serve at this port (any that is free)"),
+		OPTION_FLAG(0, "no-browser", &no_browser, "print the address and open no browser"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv), error;
+
+	if (first < 0)
+		return options_status(first);
+	path = view_arg_file(&usage, argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	error = cmd_become_caller(&user, path);
+	error = error ?: view(path, port, !no_browser);
+	user_release(&user);
+	return error ? cmd_failed() : EXIT_OK;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "inject/opencl/clock.h"
+
+#include <time.h>
+
+/* NTP slews the system's clocks against each other by no more (adjtimex). */
+#define SLEW_MILLIONTHS 500
+#define TRIPLES		5
+#define SYSTEM_CLOCKS	4
+
+static int64_t differences[SYSTEM_CLOCKS]; /* of the system's clocks minus ours */
+
+static void widen(struct device_clock *c, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns > c->at_ns ? now_ns - c->at_ns : c->at_ns - now_ns;
+	int64_t slew_ns = (int64_t)(passed_ns / 1000000 * SLEW_MILLIONTHS);
+
+	if (passed_ns < 1000000)
+		return;
+	c->low_ns -= slew_ns;
+	c->high_ns += slew_ns;
+	if (now_ns > c->at_ns)
+		c->at_ns = now_ns;
+}
+
+bool clock_bound(struct device_clock *c, uint64_t theirs_ns, uint64_t before_ns, uint64_t after_ns,
+	uint64_t resolution_ns)
+{
+	int64_t low_ns = (int64_t)(theirs_ns - after_ns - resolution_ns),
+		high_ns = (int64_t)(theirs_ns - before_ns + resolution_ns);
+
+	if (c->known)
+		widen(c, after_ns);
+	if (!c->known || low_ns > c->high_ns || high_ns < c->low_ns) {
+		bool contradicts = c->known;
+
+		*c = (struct device_clock){.known = true,
+			.low_ns = low_ns,
+			.high_ns = high_ns,
+			.at_ns = after_ns,
+			.asked_ns = c->asked_ns,
+			.cannot_ask = c->cannot_ask};
+		return !contradicts;
+	}
+	if (low_ns > c->low_ns)
+		c->low_ns = low_ns;
+	if (high_ns < c->high_ns)
+		c->high_ns = high_ns;
+	return true;
+}
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* A clock of the system's minus ours, by the best of some triples. */
+static int64_t difference(clockid_t id)
+{
+	uint64_t best_ns = UINT64_MAX;
+	int64_t found_ns = 0;
+
+	for (int n = 0; n < TRIPLES; n++) {
+		uint64_t before_ns = now_ns(), theirs_ns = read_clock(id), after_ns = now_ns();
+
+		if (after_ns - before_ns >= best_ns)
+			continue;
+		best_ns = after_ns - before_ns;
+		found_ns = (int64_t)(theirs_ns - (before_ns + best_ns / 2));
+	}
+	return found_ns;
+}
+
+void clock_measure_systems(void)
+{
+	static const clockid_t ids[SYSTEM_CLOCKS] = {
+		CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME, CLOCK_BOOTTIME};
+
+	for (int n = 1; n < SYSTEM_CLOCKS; n++)
+		differences[n] = difference(ids[n]);
+}
+
+bool clock_offset(const struct device_clock *c, uint64_t now_ns, int64_t *ret_offset_ns,
+	uint64_t *ret_error_ns)
+{
+	struct device_clock wide = *c;
+	int64_t middle_ns;
+
+	if (!c->known)
+		return false;
+	widen(&wide, now_ns);
+	middle_ns = wide.low_ns + (wide.high_ns - wide.low_ns) / 2;
+	*ret_offset_ns = middle_ns;
+	for (int n = 0; n < SYSTEM_CLOCKS; n++) {
+		if (differences[n] < wide.low_ns || differences[n] > wide.high_ns)
+			continue;
+		*ret_offset_ns = differences[n];
+		break;
+	}
+	*ret_error_ns = (uint64_t)(wide.high_ns - middle_ns) +
+			(uint64_t)(*ret_offset_ns > middle_ns ? *ret_offset_ns - middle_ns
+							      : middle_ns - *ret_offset_ns);
+	return true;
+}

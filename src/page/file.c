@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+/* Each part is made as text that can stand in a script element: JSON has '<' in strings only, where
+ * it can be written otherwise. */
+#include "page/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "base/nice.h"
+#include "page/about.h"
+#include "page/assets.h"
+#include "page/axis_json.h"
+#include "page/file_sums.h"
+#include "page/pictures.h"
+#include "report/report.h"
+
+#define LIMIT_BYTES  ((size_t)50 * 1000 * 1000)
+#define OTHER_BYTES  1000 /* names of the parts, longer numbers */
+#define COLUMNS_MAX  16384
+#define COLUMNS_MIN  256
+#define CELLS_MAX    4000000
+#define BOXES_MAX    500000
+#define REPORT_WIDTH 160
+#define REPORT_ROWS  20
+#define REPORT_GAPS  5
+
+struct page_file {
+	const char *path;
+	const struct export_options *options;
+	struct recording *recording;
+	uint64_t column_ns;
+	struct buf head, about, axis, sums, pictures, report, end;
+	bool without_pictures;
+};
+
+static void release(struct page_file *f)
+{
+	recording_close(f->recording);
+	buf_release(&f->head);
+	buf_release(&f->about);
+	buf_release(&f->axis);
+	buf_release(&f->sums);
+	buf_release(&f->pictures);
+	buf_release(&f->report);
+	buf_release(&f->end);
+}
+
+/* Takes `text` over: as it can stand in a script. */
+static int keep(struct buf *text, struct buf *ret)
+{
+	const char *at = buf_text(text), *end = at + text->size;
+
+	buf_reset(ret);
+	while (at < end) {
+		const char *next = memchr(at, '<', (size_t)(end - at)) ?: end;
+
+		buf_append(ret, at, (size_t)(next - at));
+		if (next < end)
+			buf_puts(ret, "\\u003c");
+		at = next + (next < end);
+	}
+	buf_release_for(text, ret);
+	return ret->failed ? error_memory("the page") : 0;
+}
+
+/* ------------------------------------------------------------------ parts */
+
+/* As fine as all rows can be held. */
+static void choose_columns(struct page_file *f)
+{
+	const struct recording_reading *g = recording_now(f->recording);
+	uint64_t rows = g->axis.rows.items.count + 1;
+	uint64_t most = CELLS_MAX / rows < COLUMNS_MAX ? CELLS_MAX / rows : COLUMNS_MAX;
+
+	f->column_ns = g->axis.width_ns;
+	while ((g->end_ns - g->start_ns) / f->column_ns >=
+		(most > COLUMNS_MIN ? most : COLUMNS_MIN))
+		f->column_ns *= nice_factor(f->column_ns);
+}
+
+static int make_axis(struct page_file *f)
+{
+	const struct recording_reading *g = recording_now(f->recording);
+	uint64_t columns = (g->end_ns - g->start_ns - 1) / f->column_ns + 1;
+	size_t rows = g->axis.rows.items.count;
+	bool *all = malloc(rows + 1);
+	const struct timeline_wanted wanted = {.from_ns = g->start_ns,
+		.to_ns = g->start_ns + columns * f->column_ns,
+		.columns = (uint32_t)columns,
+		.rows = all,
+		.row_count = rows,
+		.boxes_max = BOXES_MAX};
+	struct buf text = BUF_INIT;
+	struct json_writer w = {.out = &text};
+	struct timeline t;
+	int error;
+
+	if (!all)
+		return error_memory("the page");
+	memset(all, true, rows + 1);
+	error = recording_axis(f->recording, &t, &wanted);
+	if (!error) {
+		json_begin(&w, NULL, '{');
+		error = axis_json_contents(&w, &t, g->reader, g->start_ns);
+		json_end(&w, '}');
+		timeline_release(&t);
+	}
+	free(all);
+	return keep(&text, &f->axis) ?: error;
+}
+
+static int make_sums(struct page_file *f)
+{
+	struct buf text = BUF_INIT;
+	int error = file_sums_json(&text, recording_now(f->recording), &f->options->view);
+
+	return keep(&text, &f->sums) ?: error;
+}
+
+static int add_picture(struct page_file *f, struct json_writer *w, const struct view *view)
+{
+	struct export_options options = *f->options;
+	struct http_answer a = {0};
+	int error;
+
+	options.view.view = view;
+	options.scripted = true;
+	recording_known(f->recording, &options.view.range, &options.view.sums);
+	error = picture_flame(f->path, &options, &a);
+	if (!error && !strncmp(a.type, "image/", 6)) {
+		json_key(w, view->name);
+		json_document(w->out, buf_text(&a.text), a.text.size);
+	}
+	buf_release_for(&a.text, w->out);
+	return error;
+}
+
+static int make_pictures(struct page_file *f)
+{
+	struct buf text = BUF_INIT;
+	struct json_writer w = {.out = &text};
+	const struct view *view;
+	int error = 0;
+
+	json_begin(&w, NULL, '{');
+	for (size_t n = 0; !error && (view = view_at(n)); n++)
+		if (!n || !f->without_pictures)
+			error = add_picture(f, &w, view);
+	json_end(&w, '}');
+	return keep(&text, &f->pictures) ?: error;
+}
+
+static int make_report(struct page_file *f)
+{
+	struct report_wanted wanted = {
+		.top = REPORT_ROWS, .top_gaps = REPORT_GAPS, .width = REPORT_WIDTH};
+	struct buf text = BUF_INIT, json = BUF_INIT;
+	struct report *r;
+	int error;
+
+	recording_known(f->recording, &wanted.range, NULL);
+	error = report_open(&r, f->path, &wanted);
+	if (error)
+		return error;
+	report_text(r, &text);
+	report_close(r);
+	json_document(&json, buf_text(&text), text.size);
+	buf_release_for(&text, &json);
+	return keep(&json, &f->report);
+}
+
+static int make_about(struct page_file *f)
+{
+	const struct about_state state = {.column_ns = f->column_ns, .whole = true};
+	struct buf text = BUF_INIT;
+	int error = about_json(&text, recording_now(f->recording), &state);
+
+	return keep(&text, &f->about) ?: error;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+static size_t size_of(const struct page_file *f)
+{
+	return f->head.size + f->about.size + f->axis.size + f->sums.size + f->pictures.size +
+	       f->report.size + f->end.size + OTHER_BYTES;
+}
+
+/* Makes the largest part smaller: 1, or 0 where nothing can be. */
+static int make_smaller(struct page_file *f)
+{
+	struct recording_reading *g = recording_now(f->recording);
+	bool longer_columns = (g->end_ns - g->start_ns) / f->column_ns > COLUMNS_MIN;
+	uint32_t slices = g->sums.count;
+	int error;
+
+	if (f->axis.size > f->sums.size && longer_columns) {
+		f->column_ns *= nice_factor(f->column_ns);
+		return make_axis(f) ?: 1;
+	}
+	error = slice_sums_join(&g->sums);
+	if (error || g->sums.count < slices)
+		return error ?: make_sums(f) ?: 1;
+	if (f->without_pictures)
+		return 0;
+	f->without_pictures = true;
+	return make_pictures(f) ?: 1;
+}
+
+static int make_parts(struct page_file *f)
+{
+	const size_t limit = f->options->limit_bytes ?: LIMIT_BYTES;
+	int more = 1, error = recording_open(&f->recording, f->path);
+
+	error = error ?: recording_finish(f->recording);
+	if (error)
+		return error;
+	choose_columns(f);
+	assets_file_head(&f->head);
+	assets_file_end(&f->end);
+	error = make_about(f);
+	error = error ?: make_axis(f);
+	error = error ?: make_pictures(f);
+	error = error ?: make_report(f);
+	error = error ?: make_sums(f);
+	while (!error && size_of(f) > limit && more > 0)
+		more = make_smaller(f);
+	if (error || more < 0)
+		return error ?: more;
+	if (size_of(f) > limit)
+		return error_set(-EFBIG, "the page has %zu MB at least, more than --limit",
+			size_of(f) / 1000000 + 1);
+	return make_about(f);
+}
+
+static void write_part(struct output *o, const char *name, const struct buf *part)
+{
+	output_puts(o, name);
+	output_write(o, part->data, part->size);
+}
+
+static int write(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
+{
+	struct page_file f = {.path = path, .options = options};
+	int error = make_parts(&f);
+
+	if (!error) {
+		write_part(o, "", &f.head);
+		write_part(o, "{\"about\":", &f.about);
+		write_part(o, ",\n\"axis\":", &f.axis);
+		write_part(o, ",\n\"sums\":", &f.sums);
+		write_part(o, ",\n\"pictures\":", &f.pictures);
+		write_part(o, ",\n\"report\":", &f.report);
+		write_part(o, "}", &f.end);
+		error = f.head.failed || f.end.failed ? error_memory("the page") : 0;
+		export_note_input(
+			ret, &(struct export_input){.reader = recording_now(f.recording)->reader});
+	}
+	release(&f);
+	return error;
+}
+
+const struct exporter page_file_exporter = {"html", ".html",
+	"the page of xpuprof view with its data, as one file", EXPORT_HEEDS_FRAMES, write};

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "page/file_sums.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "base/printable.h"
+#include "view/fold/event_nodes.h"
+#include "view/names/label.h"
+
+#define SUBJECT "the page"
+
+struct node_sum {
+	uint64_t time_ns, samples;
+};
+
+struct file_sums {
+	const struct slice_sums *sums;
+	struct json_writer w;
+	struct tree *tree;
+	uint32_t *nodes;	 /* by key; 0: not shown */
+	struct node_sum *of;	 /* by node: of one slice */
+	struct vec(uint32_t) in; /* nodes of that */
+};
+
+static int find_nodes(
+	struct file_sums *f, const struct profile_reader *r, const struct view_options *options)
+{
+	const struct keys *keys = &f->sums->keys;
+	struct event_nodes nodes;
+	int error;
+
+	f->nodes = calloc(keys->items.count + 1, sizeof(*f->nodes));
+	if (!f->nodes)
+		return error_memory(SUBJECT);
+	error = event_nodes_init(&nodes, r, options, f->tree);
+	for (size_t i = 0; !error && i < keys->items.count; i++) {
+		struct gather_key key = event_key_for(&keys->items.items[i], options);
+
+		if (key.event == EVENT_SAMPLE || key.event == EVENT_WORK)
+			error = event_nodes_add(&nodes, &key, &f->nodes[i]);
+	}
+	event_nodes_release(&nodes);
+	return error;
+}
+
+/* After all others. */
+static int find_spread_nodes(struct file_sums *f, const struct profile_reader *r,
+	const struct view_options *options, uint32_t *ret)
+{
+	struct event_nodes nodes;
+	int error = event_nodes_init(&nodes, r, options, f->tree);
+
+	for (size_t i = 0; !error && i < f->sums->spreads.count; i++)
+		error = event_nodes_add(&nodes, &f->sums->spreads.items[i].key, &ret[i]);
+	event_nodes_release(&nodes);
+	return error;
+}
+
+static void write_frames(struct file_sums *f)
+{
+	const struct tree_frame *frames = tree_frames(f->tree);
+	struct buf label = BUF_INIT, text = BUF_INIT;
+
+	json_begin(&f->w, "frames", '[');
+	for (size_t i = 0; i < tree_frame_count(f->tree); i++) {
+		buf_reset(&label);
+		buf_reset(&text);
+		tree_label(&frames[i], &label);
+		buf_putc(&text, (char)('a' + frames[i].kind));
+		printable_put(&text, buf_text(&label), label.size);
+		json_key(&f->w, NULL);
+		json_string(f->w.out, buf_text(&text), text.size);
+	}
+	json_end(&f->w, ']');
+	f->w.out->failed |= label.failed;
+	buf_release(&label);
+	buf_release_for(&text, f->w.out);
+}
+
+static void write_nodes(struct file_sums *f)
+{
+	const struct tree_node *nodes = tree_nodes(f->tree);
+
+	json_begin(&f->w, "nodes", '[');
+	for (size_t i = 1; i < tree_node_count(f->tree); i++) {
+		json_key(&f->w, NULL);
+		buf_printf(f->w.out, "%u,%u", nodes[i].parent, nodes[i].frame);
+	}
+	json_end(&f->w, ']');
+}
+
+static int add_up(struct file_sums *f, const struct slice *slice)
+{
+	vec_foreach (sum, &slice->sums) {
+		uint32_t node = f->nodes[sum->key];
+		const struct gather_key *key = &f->sums->keys.items.items[sum->key];
+
+		if (!node || !sum->time_ns)
+			continue;
+		if (!f->of[node].time_ns && vec_push(&f->in, node))
+			return error_memory(SUBJECT);
+		f->of[node].time_ns += sum->time_ns;
+		f->of[node].samples += key->event == EVENT_SAMPLE ? sum->count : 0;
+	}
+	return 0;
+}
+
+static int write_slice(struct file_sums *f, const char *name, uint32_t number)
+{
+	int error = add_up(f, &f->sums->items[number]);
+
+	json_begin(&f->w, name, '[');
+	vec_foreach (node, &f->in) {
+		json_key(&f->w, NULL);
+		buf_printf(f->w.out, "%u,%" PRIu64 ",%" PRIu64, *node, f->of[*node].time_ns,
+			f->of[*node].samples);
+		f->of[*node] = (struct node_sum){0};
+	}
+	json_end(&f->w, ']');
+	f->in.count = 0;
+	return error;
+}
+
+static int write_slices(struct file_sums *f)
+{
+	uint32_t last = f->sums->count - 1;
+	int error = write_slice(f, "before", 0);
+
+	json_begin(&f->w, "slices", '[');
+	for (uint32_t i = 1; !error && i < last; i++)
+		error = write_slice(f, NULL, i);
+	json_end(&f->w, ']');
+	return error ?: write_slice(f, "behind", last);
+}
+
+static void write_spreads(struct file_sums *f, const uint32_t *nodes)
+{
+	const struct slice_sums *s = f->sums;
+
+	json_begin(&f->w, "spreads", '[');
+	for (size_t i = 0; i < s->spreads.count; i++) {
+		const struct slice_spread *spread = &s->spreads.items[i];
+
+		json_key(&f->w, NULL);
+		buf_printf(f->w.out, "%u,%" PRIu64 ",%" PRIu64, nodes[i],
+			spread->end_ns > s->start_ns ? spread->end_ns - s->start_ns : 0,
+			spread->time_ns);
+	}
+	json_end(&f->w, ']');
+}
+
+static int write(
+	struct file_sums *f, const struct profile_reader *r, const struct view_options *options)
+{
+	uint32_t *spreads = calloc(f->sums->spreads.count + 1, sizeof(*spreads));
+	int error = spreads ? find_nodes(f, r, options) : error_memory(SUBJECT);
+
+	error = error ?: find_spread_nodes(f, r, options, spreads);
+	f->of = error ? NULL : calloc(tree_node_count(f->tree), sizeof(*f->of));
+	if (!error && !f->of)
+		error = error_memory(SUBJECT);
+	json_begin(&f->w, NULL, '{');
+	json_number(&f->w, "slice_ns", f->sums->width_ns);
+	if (!error) {
+		write_frames(f);
+		write_nodes(f);
+		error = write_slices(f);
+	}
+	if (!error)
+		write_spreads(f, spreads);
+	json_end(&f->w, '}');
+	free(spreads);
+	return error;
+}
+
+int file_sums_json(
+	struct buf *out, const struct recording_reading *g, const struct view_options *options)
+{
+	struct view_options all = *options;
+	struct file_sums f = {.sums = &g->sums, .w = {.out = out}};
+	int error = tree_new(&f.tree);
+
+	all.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;
+	error = error ?: write(&f, g->reader, &all);
+	tree_free(f.tree);
+	free(f.nodes);
+	free(f.of);
+	vec_release(&f.in);
+	return error;
+}

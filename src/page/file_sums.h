@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sums of a recording by slice of time (view/fold/slice_sums.h) as JSON, from which a page
+ * without a server makes flame graphs of ranges:
+ *
+ *	"slice_ns"	how long a slice is; the first begins at 0
+ *	"frames"	a letter for the kind ('a' + enum tree_kind) and the label, as in SVG files
+ *	"nodes"		[parent, frame, ...] from node 1 on; a node's number is its place
+ *	"slices"	[[node, time, samples, ...], ...]
+ *	"before", "behind"	so too, what is outside of all slices
+ *	"spreads"	[node, end, time, ...]: spread evenly from 0 to the end
+ *
+ * Nodes stand on those of their process and thread, work on its device and stream as well: the page
+ * leaves out what is not asked for.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "page/recording.h"
+
+/* `options` says what frames look like. 0 or -errno with error_text. */
+int file_sums_json(
+	struct buf *out, const struct recording_reading *g, const struct view_options *options);

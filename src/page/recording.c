@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#include "page/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+#define STEP_EVENTS   50000
+#define SMALL_BYTES   ((off_t)16 << 20) /* read at once */
+#define GLANCE_PART   16
+#define GLANCE_STRIDE ((uint64_t)256 << 10)
+#define GLANCE_END    ((uint64_t)1 << 20)
+
+struct recording {
+	const char *path;
+	struct stat file;		    /* that `now` is of, and `next` */
+	struct recording_reading now, next; /* the latter's reader is NULL: nothing to read */
+};
+
+static void release(struct recording_reading *g)
+{
+	profile_reader_close(g->reader);
+	chunk_times_release(&g->chunks);
+	slice_sums_release(&g->sums);
+	timeline_kept_release(&g->axis);
+	*g = (struct recording_reading){0};
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	release(&r->now);
+	release(&r->next);
+	free(r);
+}
+
+struct recording_reading *recording_now(struct recording *r)
+{
+	return &r->now;
+}
+
+bool recording_has_more(const struct recording *r)
+{
+	return r->next.reader;
+}
+
+double recording_progress(const struct recording *r)
+{
+	uint64_t at = r->next.reader ? profile_reader_chunk(r->next.reader) : 0;
+
+	return !r->next.reader ? 1 : r->file.st_size > 0 ? (double)at / (double)r->file.st_size : 0;
+}
+
+/* ------------------------------------------------------------------ when it was */
+
+static bool skips_all(const void *arg, uint64_t chunk)
+{
+	(void)arg;
+	(void)chunk;
+	return true;
+}
+
+/* Stretches all over the file, and its end. */
+static bool skips_most(const void *arg, uint64_t chunk)
+{
+	const struct recording *r = arg;
+
+	return chunk / GLANCE_STRIDE % GLANCE_PART &&
+	       chunk + GLANCE_END < (uint64_t)r->file.st_size;
+}
+
+/* Of a recording that goes on, whose end is not written: its last events are at the file's end. */
+static int find_last(const struct recording *r, uint64_t *first_ns, uint64_t *last_ns)
+{
+	struct timeline_kept seen;
+	struct profile_reader *reader;
+	struct profile_event e;
+	int more, error = profile_reader_open(&reader, r->path);
+
+	if (error)
+		return error;
+	profile_reader_skip(reader, skips_most, r);
+	timeline_kept_init(&seen, 0, UINT64_MAX);
+	while (!error && (more = profile_reader_next(reader, &e)))
+		error = more < 0 ? more : timeline_kept_add(&seen, reader, &e);
+	*first_ns = seen.first_ns == UINT64_MAX ? 0 : seen.first_ns;
+	*last_ns = seen.last_ns;
+	timeline_kept_release(&seen);
+	profile_reader_close(reader);
+	return error;
+}
+
+static int find_extent(const struct recording *r, uint64_t *start_ns, uint64_t *end_ns)
+{
+	uint64_t first_ns = 0, last_ns = 0;
+	struct profile_reader *reader;
+	struct profile_event e;
+	int error = profile_reader_open(&reader, r->path);
+
+	if (error)
+		return error;
+	profile_reader_skip(reader, skips_all, NULL);
+	while ((error = profile_reader_next(reader, &e)) > 0)
+		;
+	if (!error && !(profile_meta(reader, META_START_NS) && profile_meta(reader, META_END_NS)))
+		error = find_last(r, &first_ns, &last_ns);
+	*start_ns = profile_meta_number(reader, META_START_NS, first_ns);
+	*end_ns = profile_meta_number(reader, META_END_NS, last_ns);
+	if (*end_ns <= *start_ns)
+		*end_ns = *start_ns + 1;
+	profile_reader_close(reader);
+	return error;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static int begin(
+	const struct recording *r, struct recording_reading *g, uint64_t start_ns, uint64_t end_ns)
+{
+	int error = profile_reader_open(&g->reader, r->path);
+
+	g->start_ns = start_ns;
+	g->end_ns = end_ns;
+	timeline_kept_init(&g->axis, start_ns, end_ns);
+	return error ?: slice_sums_init(&g->sums, start_ns, end_ns);
+}
+
+/* 1, or 0 after the last event. */
+static int read_event(struct recording_reading *g)
+{
+	struct profile_event e;
+	int more = profile_reader_next(g->reader, &e), error = 0;
+
+	if (more <= 0)
+		return more;
+	g->known.events++;
+	if (g->whole && chunk_times_add(&g->chunks, g->reader, &e))
+		error = error_memory("the recording");
+	if (!error && g->whole)
+		error = slice_sums_add(&g->sums, &e);
+	error = error ?: timeline_kept_add(&g->axis, g->reader, &e);
+	return error ?: 1;
+}
+
+static int begin_whole(struct recording *r, uint64_t start_ns, uint64_t end_ns)
+{
+	int error = begin(r, &r->next, start_ns, end_ns);
+
+	r->next.whole = true;
+	if (!error)
+		profile_reader_clip(r->next.reader, &slice_sums_clip);
+	return error;
+}
+
+/* What goes on has ended, for now, with its last event. */
+static void note_end(struct recording_reading *g)
+{
+	const struct timeline_kept *axis = &g->axis;
+
+	if (!profile_meta(g->reader, META_END_NS) && axis->last_ns > g->start_ns)
+		g->end_ns = axis->last_ns;
+}
+
+static void take_over(struct recording *r)
+{
+	struct recording_reading *g = &r->now;
+
+	note_end(&r->next);
+	release(g);
+	*g = r->next;
+	r->next = (struct recording_reading){0};
+	profile_reader_clip(g->reader, NULL);
+	g->sums.chunks = &g->chunks;
+	g->known.done = g->reader;
+	g->known.chunks = &g->chunks;
+	g->known.first_ns = g->axis.first_ns == UINT64_MAX ? 0 : g->axis.first_ns;
+	g->known.last_ns = g->axis.last_ns;
+}
+
+/* The next look begins anew. */
+static void give_up(struct recording *r)
+{
+	release(&r->next);
+	r->file = (struct stat){0};
+}
+
+int recording_step(struct recording *r)
+{
+	int more = 1;
+
+	for (size_t n = 0; r->next.reader && n < STEP_EVENTS && more > 0; n++)
+		more = read_event(&r->next);
+	if (more > 0)
+		return 0;
+	if (more < 0)
+		give_up(r);
+	else
+		take_over(r);
+	return more;
+}
+
+int recording_finish(struct recording *r)
+{
+	int error = 0;
+
+	while (!error && recording_has_more(r))
+		error = recording_step(r);
+	return error;
+}
+
+static int glance(struct recording *r, uint64_t start_ns, uint64_t end_ns)
+{
+	int more, error = begin(r, &r->now, start_ns, end_ns);
+
+	if (error)
+		return error;
+	profile_reader_skip(r->now.reader, skips_most, r);
+	while ((more = read_event(&r->now)) > 0)
+		;
+	return more;
+}
+
+static int look_at_file(struct recording *r)
+{
+	return stat(r->path, &r->file) ? error_errno(-errno, "cannot open '%s'", r->path) : 0;
+}
+
+static int start(struct recording *r, bool first)
+{
+	uint64_t start_ns = 0, end_ns = 0;
+	int error = look_at_file(r);
+
+	error = error ?: find_extent(r, &start_ns, &end_ns);
+	if (!error && first && r->file.st_size > SMALL_BYTES)
+		error = glance(r, start_ns, end_ns);
+	error = error ?: begin_whole(r, start_ns, end_ns);
+	if (error) {
+		give_up(r);
+		return error;
+	}
+	return r->now.reader ? 0 : recording_finish(r);
+}
+
+int recording_open(struct recording **ret, const char *path)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r)
+		return error_memory("the recording");
+	r->path = path;
+	error = start(r, true);
+	if (error) {
+		recording_close(r);
+		return error;
+	}
+	*ret = r;
+	return 0;
+}
+
+int recording_look(struct recording *r, bool grown)
+{
+	struct stat before = r->file, now;
+	bool same;
+
+	if (stat(r->path, &now))
+		return error_errno(-errno, "cannot open '%s'", r->path);
+	same = now.st_dev == before.st_dev && now.st_ino == before.st_ino &&
+	       now.st_size >= before.st_size;
+	if (same && (!grown || (now.st_size == before.st_size &&
+				       now.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+				       now.st_mtim.tv_nsec == before.st_mtim.tv_nsec)))
+		return 0;
+	release(&r->next);
+	return start(r, false);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+void recording_known(
+	const struct recording *r, struct range_wanted *range, const struct slice_sums **ret_sums)
+{
+	const struct recording_reading *g = &r->now;
+
+	range->known = &g->known;
+	if (ret_sums && !profile_is_in_bursts(g->reader))
+		*ret_sums = &g->sums;
+}
+
+int recording_axis(struct recording *r, struct timeline *t, const struct timeline_wanted *wanted)
+{
+	struct recording_reading *g = &r->now;
+	const struct profile_span span = {wanted->from_ns, wanted->to_ns};
+	const struct profile_clip clip = {
+		.spans = &span, .span_count = 1, .chunks = &g->chunks, .uncut = true};
+	struct profile_reader *again;
+	int error;
+
+	if (!g->whole || timeline_kept_fits(&g->axis, wanted))
+		return timeline_kept_read(t, &g->axis, wanted);
+	error = profile_reader_open_again(&again, g->reader);
+	if (error)
+		return error;
+	profile_reader_clip(again, &clip);
+	error = timeline_read(t, &g->axis.rows, again, wanted);
+	profile_reader_close(again);
+	return error;
+}

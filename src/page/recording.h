@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording that is looked at for a while: read once, in steps between questions, and what of
+ * that is kept answers them.
+ *
+ *	glance		tables, and a sixteenth of the events of a large file: the first picture
+ *	reading		all events, a step at a time
+ *	whole		sums by slice (view/fold/slice_sums.h), the time axis (view/timeline/kept.h),
+ *			and where the file has which times, for what these two do not know
+ *
+ * A recording that goes on is read anew when it has grown; what was read before stands until then.
+ */
+#pragma once
+
+#include "view/fold/slice_sums.h"
+#include "view/timeline/kept.h"
+
+struct recording;
+
+/* One reading of it. */
+struct recording_reading {
+	struct profile_reader *reader; /* read to its end */
+	struct chunk_times chunks;
+	struct slice_sums sums;
+	struct timeline_kept axis;
+	struct range_known known;
+	uint64_t start_ns, end_ns; /* of the recording; end_ns is greater */
+	bool whole;		   /* not only a glance */
+};
+
+/* The glance, or all of a small file. `path` is borrowed. All: 0 or -errno with error_text. */
+int recording_open(struct recording **ret, const char *path);
+void recording_close(struct recording *r);
+
+/* Whether there is something to read. */
+bool recording_has_more(const struct recording *r);
+/* Reads on for some hundredths of a second. */
+int recording_step(struct recording *r);
+/* Begins anew where the file has changed: `grown`, also where it has only become longer. -errno
+ * where it is not there any more. */
+int recording_look(struct recording *r, bool grown);
+/* Reads to the end. */
+int recording_finish(struct recording *r);
+/* How much of the file is read, from 0 to 1. */
+double recording_progress(const struct recording *r);
+/* What is known now. */
+struct recording_reading *recording_now(struct recording *r);
+
+/* For views and reports of a part: what they do not have to read. */
+void recording_known(
+	const struct recording *r, struct range_wanted *range, const struct slice_sums **ret_sums);
+/* A stretch of the time axis: from memory where it fits, else from the part of the file. */
+int recording_axis(struct recording *r, struct timeline *t, const struct timeline_wanted *wanted);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Puts all of it together.
+
+const fetchAxisSoon = settled(fetchAxis, 60), noteAddressSoon = settled(() => noteAddress(false), 300);
+const AGAIN_MS = 3000; // a recording that goes on is looked at again
+const READING_MS = 150; // one that is being read
+
+function showAbout() {
+	document.title = about.title + " \u2013 xpuprof";
+	byId("title").textContent = about.title;
+	byId("title").title = about.command || "";
+	const began = about.realtime_ms ? " \u00b7 " + new Date(about.realtime_ms).toLocaleString() : "";
+	byId("facts").textContent = timeText(about.elapsed_ns) + began + (about.host ? " \u00b7 " + about.host : "") +
+		(about.simulated ? " \u00b7 simulated GPU" : "") + (about.incomplete ? " \u00b7 not whole: " + about.incomplete : "");
+	showReading(about);
+}
+
+function fillViews() {
+	for (const view of about.views) {
+		const option = document.createElement("option");
+		option.value = option.textContent = view.name;
+		option.title = view.summary;
+		option.disabled = data !== null && !data.pictures[view.name];
+		byId("view").append(option);
+	}
+}
+
+// What the elements say follows the state, and the other way round.
+function showState() {
+	for (const key of ["view", "by", "what"])
+		byId(key).value = state[key];
+	for (const key of FLAGS)
+		byId(key).checked = state[key];
+}
+
+function watchElements() {
+	for (const key of ["view", "by", "what"])
+		byId(key).addEventListener("change", () => {
+			state[key] = byId(key).value;
+			if (key === "what")
+				fetchHeat();
+			selected();
+		});
+	for (const key of FLAGS)
+		byId(key).addEventListener("change", () => {
+			state[key] = byId(key).checked;
+			selected();
+		});
+	for (const name of PANES)
+		byId("tab-" + name).addEventListener("click", () => {
+			state.pane = name;
+			noteAddress(false);
+			showPanes();
+		});
+	byId("back").addEventListener("click", () => history.back());
+	byId("whole").addEventListener("click", () => {
+		moveAxis(0, about.elapsed_ns);
+		KEYS.Escape();
+	});
+	byId("help").addEventListener("click", () => {
+		byId("keys").hidden = !byId("keys").hidden;
+		byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
+		showAll();
+	});
+}
+
+function showAll() {
+	showState();
+	drawHeat();
+	drawAxis();
+	fetchAxisSoon();
+	showPanes();
+}
+
+// What is newly known of a recording; what is shown of it stays, unless that was all.
+function takeAbout(newer) {
+	const allShown = isAllShown(), allSelected = isAllSelected();
+	about = newer;
+	if (allShown)
+		[state.from, state.to] = [0, about.elapsed_ns];
+	if (allSelected)
+		selectAll();
+	forgetPanes(allSelected);
+	arrangeRows();
+	showAbout();
+	fetchHeat();
+	showAll();
+}
+
+// Until it is read: what there is of it by then was shown first.
+async function lookAgain() {
+	const newer = await ask("about.json", {partial: 1});
+	if (newer && (newer.whole !== about.whole || newer.elapsed_ns !== about.elapsed_ns))
+		takeAbout(newer);
+	else if (newer)
+		showReading(newer);
+	if (!about.whole || about.incomplete)
+		setTimeout(lookAgain, newer && !newer.whole ? READING_MS : AGAIN_MS);
+}
+
+function showReading(newer) {
+	if (data) {
+		byId("reading").hidden = false;
+		byId("reading").textContent = `A file: ranges are in steps of ${timeText(data.sums.slice_ns)}, the time axis in columns of ` +
+			timeText(about.column_ns) + ".";
+		return;
+	}
+	about.percent_read = newer.percent_read;
+	byId("reading").hidden = about.whole;
+	byId("reading").textContent = about.whole ? "" : `From a part of the events: ${about.percent_read} % are read.`;
+}
+
+async function begin() {
+	about = await ask("about.json", {partial: 1});
+	if (!about)
+		return;
+	fillViews();
+	takeAddress();
+	makeShades();
+	arrangeRows();
+	showAbout();
+	watchElements();
+	fetchHeat();
+	showAll();
+	addEventListener("popstate", () => {
+		const what = state.what;
+		takeAddress();
+		if (state.what !== what)
+			fetchHeat();
+		showAll();
+	});
+	addEventListener("resize", () => {
+		fetchHeat();
+		showAll();
+	});
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		makeShades();
+		showAll();
+	});
+	if (!data && (!about.whole || about.incomplete))
+		setTimeout(lookAgain, about.whole ? AGAIN_MS : READING_MS);
+}
+begin();

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Filters of the flame graph and the functions: what is on is shown, can be undone, and is in the address.
+
+function filterTexts() {
+	return [...(state.focus ? [(state.callers ? "callers of " : "only ") + state.focus.slice(1)] : []), ...state.hide.map(text => "without " + text),
+		...(state.once ? ["recursion once"] : [])];
+}
+
+function chip(text, undo) {
+	const button = document.createElement("button");
+	button.type = "button";
+	button.className = "chip";
+	button.textContent = text + " \u00d7";
+	button.setAttribute("aria-label", "Undo: " + text);
+	button.addEventListener("click", () => {
+		undo();
+		selected();
+	});
+	return button;
+}
+
+function showFilters() {
+	const texts = filterTexts(), undo = [...(state.focus ? [() => { state.focus = ""; }] : []),
+		...state.hide.map(text => () => { state.hide = state.hide.filter(other => other !== text); }), () => { state.once = false; }];
+	byId("filters").replaceChildren(...texts.map((text, n) => chip(text.length > 80 ? text.slice(0, 80) + "\u2026" : text, undo[n])));
+	byId("once").checked = state.once;
+}
+
+function focusOn(name, callers) {
+	Object.assign(state, {focus: name, callers, pane: "flame"});
+	selected();
+}
+
+function hide(text) {
+	if (text && !state.hide.includes(text))
+		state.hide = [...state.hide, text];
+	selected();
+}
+
+byId("once").addEventListener("change", () => {
+	state.once = byId("once").checked;
+	selected();
+});
+byId("hide").addEventListener("keydown", event => {
+	if (event.key !== "Enter")
+		return;
+	hide(byId("hide").value.trim());
+	byId("hide").value = "";
+});

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Dragging, the wheel and the keyboard.
+
+const SHORT_PX = 4; // a drag that is shorter is a click
+
+function select(since, until) {
+	state.since = Math.max(Math.min(since, until), 0);
+	state.until = Math.min(Math.max(since, until), about.elapsed_ns);
+	if (state.until <= state.since)
+		selectAll();
+	snapRange();
+	drawSelectionSoon();
+}
+
+function selectAll() {
+	state.since = 0;
+	state.until = about.elapsed_ns;
+}
+
+function selected() {
+	noteAddress(true);
+	showPanes();
+}
+
+// Shows another part of the axis; at least ten nanoseconds of it, and none outside of the recording.
+function moveAxis(from, to) {
+	const length = Math.min(Math.max(to - from, 10), about.elapsed_ns);
+	state.from = Math.min(Math.max(from, 0), about.elapsed_ns - length);
+	state.to = state.from + length;
+	drawAxisSoon();
+	fetchAxisSoon();
+	noteAddressSoon();
+}
+
+function zoomAxis(factor, at) {
+	moveAxis(at - (at - state.from) * factor, at + (state.to - at) * factor);
+}
+
+// Follows the pointer from here until it is let go.
+function follow(element, event, onMove, onEnd) {
+	const startX = event.clientX, startY = event.clientY;
+	let moved = false;
+	element.setPointerCapture(event.pointerId);
+	element.onpointermove = e => {
+		moved ||= Math.abs(e.clientX - startX) + Math.abs(e.clientY - startY) >= SHORT_PX;
+		if (moved)
+			onMove(e);
+	};
+	element.onpointerup = element.onpointercancel = e => {
+		element.onpointermove = element.onpointerup = element.onpointercancel = null;
+		onEnd(e, moved);
+	};
+}
+
+heat.canvas.addEventListener("pointerdown", event => {
+	if (event.button !== 0)
+		return;
+	const first = heatTime(event, false);
+	follow(heat.canvas, event, e => {
+		const last = heatTime(e, true);
+		select(first, last > first ? last : heatTime(e, false));
+	}, (e, moved) => {
+		if (!moved)
+			select(first, heatTime(event, true));
+		moveAxisTo();
+		selected();
+	});
+});
+
+// The axis shows what was selected in the heatmap, and some of what is around.
+function moveAxisTo() {
+	const margin = (state.until - state.since) / 4;
+	if (!isAllSelected())
+		moveAxis(state.since - margin, state.until + margin);
+}
+
+function dragAxis(element, event) {
+	const area = axis.lanes.getBoundingClientRect(), x = event.clientX - area.left;
+	if (event.button !== 0 || x < NAMES_PX)
+		return;
+	const first = timeAt(x), {from, to} = state;
+	follow(element, event, e => {
+		const moved = e.clientX - area.left;
+		if (event.shiftKey)
+			moveAxis(from - (moved - x) / axisWidth() * (to - from), to - (moved - x) / axisWidth() * (to - from));
+		else
+			select(Math.floor(first), Math.ceil(timeAt(moved)));
+	}, (e, moved) => {
+		if (!moved && element === axis.lanes)
+			chooseBox(event);
+		else if (!moved)
+			selectAll(), select(0, about.elapsed_ns);
+		if (!event.shiftKey)
+			selected();
+	});
+}
+
+// A click selects what the box lasted.
+function chooseBox(event) {
+	const thing = thingAt(event);
+	if (thing?.box)
+		select(thing.box.from, thing.box.from + Math.max(thing.box.length, 1));
+}
+
+axis.ruler.addEventListener("pointerdown", event => dragAxis(axis.ruler, event));
+axis.lanes.addEventListener("pointerdown", event => {
+	if (event.target === axis.canvas)
+		dragAxis(axis.lanes, event);
+});
+axis.lanes.addEventListener("click", event => {
+	const group = thingAt(event)?.group;
+	if (!group)
+		return;
+	if (!closedGroups.delete(group.name))
+		closedGroups.add(group.name);
+	drawAxisSoon();
+	fetchAxisSoon();
+});
+for (const element of [axis.ruler, axis.lanes])
+	element.addEventListener("wheel", event => {
+		if (!event.ctrlKey)
+			return;
+		event.preventDefault();
+		zoomAxis(1.2 ** Math.sign(event.deltaY), timeAt(event.clientX - axis.lanes.getBoundingClientRect().left));
+	}, {passive: false});
+axis.lanes.addEventListener("scroll", () => {
+	drawAxisSoon();
+	fetchAxisSoon();
+});
+
+// --- what is under the pointer ----------------------------------------------------------------------------
+
+function tipOf(thing) {
+	if (thing?.box)
+		return thing.box.name + "\n" + timeText(thing.box.length) + " from " + timeText(thing.box.from);
+	if (!thing?.cell)
+		return thing?.lane?.name || "";
+	const [, amount, count] = thing.cell;
+	return thing.kind === "counter" ? String(amount) : grouped(count) + " begin in this pixel, " + timeText(amount);
+}
+
+axis.lanes.addEventListener("pointermove", event => {
+	const tip = byId("tip"), text = tipOf(thingAt(event));
+	tip.hidden = !text;
+	tip.textContent = text;
+	tip.style.left = Math.min(event.clientX + 14, window.innerWidth - Math.min(tip.offsetWidth, 400) - 10) + "px";
+	tip.style.top = event.clientY + 16 + "px";
+});
+axis.lanes.addEventListener("pointerleave", () => {
+	byId("tip").hidden = true;
+});
+
+// --- keyboard -----------------------------------------------------------------------------------------------
+
+const KEYS = {
+	w: () => zoomAxis(0.7, (state.from + state.to) / 2),
+	s: () => zoomAxis(1.4, (state.from + state.to) / 2),
+	a: () => moveAxis(state.from - (state.to - state.from) / 5, state.to - (state.to - state.from) / 5),
+	d: () => moveAxis(state.from + (state.to - state.from) / 5, state.to + (state.to - state.from) / 5),
+	f: () => moveAxis(state.since, state.until),
+	"0": () => moveAxis(0, about.elapsed_ns),
+	Escape: () => {
+		selectAll();
+		select(0, about.elapsed_ns);
+		selected();
+	},
+	Backspace: () => history.back(),
+	"?": () => byId("help").click(),
+};
+
+document.addEventListener("keydown", event => {
+	const key = KEYS[event.key];
+	if (!key || event.ctrlKey || event.altKey || event.metaKey || (event.target instanceof Element && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)))
+		return;
+	event.preventDefault();
+	key();
+});

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of the CUDA driver's binary interface that the preloaded library uses (cuda.h of CUDA
+ * 13.0; all of it is the same since 12.0, and but for libraries since 11). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int cu_result;
+typedef int cu_device;
+typedef void *cu_context;
+typedef void *cu_module;
+typedef void *cu_library;
+typedef void *cu_stream;
+typedef uint64_t cu_address;
+
+#define CU_OK		0
+#define CU_NOT_FOUND	500
+#define CU_NON_BLOCKING 1
+#define CU_RELAXED	2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
+#define CU_DEVICE_MAP	2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
+
+enum cu_attribute {
+	CU_MULTIPROCESSORS = 16,
+	CU_CAPABILITY_MAJOR = 75,
+	CU_CAPABILITY_MINOR = 76,
+};
+
+#define CU_MAX_THREADS 0 /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
+
+enum cu_jit {
+	CU_JIT_WALL_TIME_OUT = 2,
+	CU_JIT_INFO_LOG_SIZE = 4,
+	CU_JIT_ERROR_LOG = 5,
+	CU_JIT_ERROR_LOG_SIZE = 6,
+	CU_JIT_LINE_INFO = 13,
+};
+
+#define CU_LIBRARY_PRESERVED 1 /* CU_LIBRARY_BINARY_IS_PRESERVED */

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "preload/nvidia/arenas.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/futex.h"
+#include "preload/link.h"
+#include "preload/nvidia/driver.h"
+
+#define CONTEXTS_MAX 1024 /* in the life of a process */
+
+pthread_mutex_t arenas_lock = PTHREAD_MUTEX_INITIALIZER;
+struct arena arenas[PROBE_ARENAS_MAX];
+
+static const struct probe_plan *plan(void)
+{
+	return link_to_xpuprof.plan;
+}
+
+void calls_begin(struct calls *c)
+{
+	c->mode = CU_RELAXED;
+	if (driver.cuThreadExchangeStreamCaptureMode(&c->mode))
+		c->mode = CU_RELAXED;
+}
+
+void calls_end(struct calls *c)
+{
+	(void)driver.cuThreadExchangeStreamCaptureMode(&c->mode);
+}
+
+static const struct probe_outside *outside(uint32_t i)
+{
+	return (const struct probe_outside *)link_in_plan(plan()->outsides_at) + i;
+}
+
+static uint32_t ring_count(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan()->outside_count; i++)
+		count += outside(i)->is_ring != 0;
+	return count;
+}
+
+bool arena_enter(struct arena *a)
+{
+	return !driver.cuCtxPushCurrent_v2(a->context);
+}
+
+void arena_leave(void)
+{
+	cu_context ignored;
+
+	(void)driver.cuCtxPopCurrent_v2(&ignored);
+}
+
+cu_result arena_copy_to(struct arena *a, cu_address to, const void *from, size_t bytes)
+{
+	cu_result result = driver.cuMemcpyHtoDAsync_v2(to, from, bytes, a->stream);
+
+	return result ? result : driver.cuStreamSynchronize(a->stream);
+}
+
+/* The memory that xpuprof has, too. */
+static int ask_shared(struct arena *a)
+{
+	static uint32_t contexts;
+	struct probe_arena m = {
+		.message = PROBE_ARENA, .device = (uint32_t)a->device, .context = a->id};
+	int sms = 0, error;
+	void *memory;
+
+	if (contexts++ == CONTEXTS_MAX)
+		return -ENOSPC;
+	(void)driver.cuDeviceGetAttribute(&sms, CU_MULTIPROCESSORS, a->device);
+	m.sms = sms > 0 ? (uint32_t)sms : 0;
+	if (driver.cuDeviceGetName(m.name, sizeof(m.name), a->device))
+		m.name[0] = 0;
+	error = link_ask_memory(&m, &memory);
+	if (error)
+		return error;
+	a->shared = memory;
+	a->shared->magic = PROBE_MAGIC;
+	a->shared->version = PROBE_VERSION;
+	return 0;
+}
+
+/* Where programs on the GPU find memory of the host. */
+static cu_result map_outsides(struct arena *a, struct arena_header *header)
+{
+	char *shared = (char *)a->shared;
+	cu_result result;
+
+	if (!plan()->outside_count)
+		return CU_OK;
+	result = driver.cuMemHostRegister_v2(shared + plan()->outside_at,
+		plan()->shared_bytes - plan()->outside_at, CU_DEVICE_MAP);
+	a->is_registered = !result;
+	for (uint32_t i = 0; !result && i < plan()->outside_count; i++) {
+		const struct probe_outside *o = outside(i);
+		cu_address at = 0;
+
+		result = driver.cuMemHostGetDevicePointer_v2(&at, shared + o->at, 0);
+		header->addresses[o->address] = at;
+	}
+	return result;
+}
+
+/* What does not begin as zeros. */
+static cu_result copy_initials(struct arena *a)
+{
+	const struct probe_initial *n = link_in_plan(plan()->initials_at);
+	cu_result result = CU_OK;
+
+	for (uint32_t i = 0; !result && i < plan()->initial_count; i++) {
+		const void *data = link_in_plan(n[i].data_at);
+
+		if (n[i].is_outside)
+			memcpy((char *)a->shared + n[i].at, data, n[i].bytes);
+		else
+			result = driver.cuMemcpyHtoDAsync_v2(
+				a->at + n[i].at, data, n[i].bytes, a->stream);
+	}
+	return result;
+}
+
+static cu_result fill(struct arena *a)
+{
+	struct arena_header header = {
+		.magic = ARENA_MAGIC,
+		.version = ARENA_VERSION,
+		.map_count = plan()->map_count,
+		.size = plan()->arena_bytes,
+		.pid_tgid = (uint64_t)getpid() << 32 | (uint32_t)syscall(SYS_gettid),
+	};
+	cu_result result = map_outsides(a, &header);
+
+	if (!result)
+		result = driver.cuMemsetD8Async(a->at, 0, plan()->arena_bytes, a->stream);
+	if (!result)
+		result = copy_initials(a);
+	return result ? result : arena_copy_to(a, a->at, &header, sizeof(header));
+}
+
+static void release(struct arena *a)
+{
+	if (a->shared)
+		munmap(a->shared, plan()->shared_bytes);
+	if (a->tails)
+		munmap(a->tails, ring_count() * ARENA_SMS * 8);
+	a->shared = NULL;
+	a->tails = NULL;
+}
+
+/* While its context lives. */
+static void free_on_device(struct arena *a)
+{
+	if (a->at)
+		(void)driver.cuMemFree_v2(a->at);
+	if (a->is_registered)
+		(void)driver.cuMemHostUnregister((char *)a->shared + plan()->outside_at);
+	if (a->stream)
+		(void)driver.cuStreamDestroy_v2(a->stream);
+	a->at = 0;
+	a->stream = NULL;
+}
+
+static int make_tails(struct arena *a)
+{
+	size_t bytes = ring_count() * ARENA_SMS * 8;
+	void *at;
+
+	if (!bytes)
+		return 0;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	a->tails = at;
+	return 0;
+}
+
+static cu_result make_on_device(struct arena *a)
+{
+	cu_result result = driver.cuStreamCreate(&a->stream, CU_NON_BLOCKING);
+
+	if (!result)
+		result = driver.cuMemAlloc_v2(&a->at, plan()->arena_bytes);
+	return result ? result : fill(a);
+}
+
+/* Where it cannot be made, the context is kept in mind all the same: nothing runs in it. */
+static void make(struct arena *a)
+{
+	char why[64];
+	int error = ask_shared(a);
+	cu_result result = CU_OK;
+
+	error = error ?: make_tails(a);
+	if (!error)
+		result = make_on_device(a);
+	if (!error && !result)
+		return;
+	if (!error)
+		free_on_device(a);
+	if (a->shared)
+		__atomic_store_n(&a->shared->ended, 1, __ATOMIC_RELEASE);
+	release(a);
+	snprintf(why, sizeof(why), result ? "error %d of the driver" : "error %d",
+		result ? result : -error);
+	link_send_fate(PROBE_FATE_NO_MEMORY, 1, why);
+	__atomic_fetch_add(&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether it is its device's primary context, which programs end in other ways. It lives, so that
+ * one more user of it for a moment changes nothing. */
+static bool is_primary(const struct arena *a)
+{
+	unsigned int flags;
+	int active = 0;
+	cu_context primary = NULL;
+
+	if (driver.cuDevicePrimaryCtxGetState(a->device, &flags, &active) || !active ||
+		driver.cuDevicePrimaryCtxRetain(&primary, a->device))
+		return false;
+	(void)driver.cuDevicePrimaryCtxRelease_v2(a->device);
+	return primary == a->context;
+}
+
+static struct arena *free_slot(void)
+{
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++)
+		if (!arenas[i].live && !arenas[i].shared)
+			return &arenas[i];
+	return NULL;
+}
+
+static struct arena *find(cu_context context, unsigned long long id)
+{
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++) {
+		struct arena *a = &arenas[i];
+
+		if (!a->live || a->context != context)
+			continue;
+		if (a->id == id)
+			return a;
+		/* It ended without our notice, and this is another one at its place. */
+		arena_is_gone(a);
+	}
+	return NULL;
+}
+
+struct arena *arena_here(bool *ret_is_new)
+{
+	unsigned long long id = 0;
+	cu_context context = NULL;
+	struct arena *a;
+
+	*ret_is_new = false;
+	if (driver.cuCtxGetCurrent(&context) || !context)
+		return NULL;
+	if (driver.cuCtxGetId)
+		(void)driver.cuCtxGetId(context, &id);
+	a = find(context, id);
+	if (a)
+		return a;
+	a = free_slot();
+	if (!a) {
+		__atomic_fetch_add(&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	*a = (struct arena){
+		.live = true, .slot = (uint32_t)(a - arenas), .context = context, .id = id};
+	*ret_is_new = true;
+	(void)driver.cuCtxGetDevice(&a->device);
+	a->primary = is_primary(a);
+	make(a);
+	return a;
+}
+
+void arena_push_tails(struct arena *a)
+{
+	const uint64_t *theirs = (const void *)((const char *)a->shared + PROBE_TAILS_AT);
+	bool copied = false;
+
+	for (uint32_t i = 0; i < plan()->outside_count; i++) {
+		const struct probe_outside *o = outside(i);
+
+		for (uint32_t sm = 0; o->is_ring && sm < ARENA_SMS; sm++) {
+			size_t n = o->tails * ARENA_SMS + sm;
+			uint64_t tail = __atomic_load_n(&theirs[n], __ATOMIC_ACQUIRE);
+
+			if (tail == a->tails[n])
+				continue;
+			a->tails[n] = tail;
+			copied |= !driver.cuMemcpyHtoDAsync_v2(
+				a->at + o->control_at + sm * sizeof(struct arena_ring) +
+					offsetof(struct arena_ring, tail),
+				&a->tails[n], sizeof(tail), a->stream);
+		}
+	}
+	if (copied)
+		(void)driver.cuStreamSynchronize(a->stream);
+}
+
+void arena_read(struct arena *a, uint32_t asked)
+{
+	cu_result result = driver.cuMemcpyDtoHAsync_v2(
+		(char *)a->shared + plan()->snapshot_at, a->at, plan()->arena_bytes, a->stream);
+
+	if (!result)
+		result = driver.cuStreamSynchronize(a->stream);
+	if (result)
+		__atomic_fetch_add(&a->shared->failures, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&a->shared->read_ns, now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&a->shared->answered, asked, __ATOMIC_RELEASE);
+}
+
+void arena_ends(struct arena *a)
+{
+	a->live = false;
+	if (!a->at || !arena_enter(a))
+		return;
+	arena_read(a, __atomic_load_n(&link_to_xpuprof.control->asked, __ATOMIC_ACQUIRE));
+	arena_leave();
+}
+
+void arena_is_gone(struct arena *a)
+{
+	if (a->shared)
+		__atomic_store_n(&a->shared->ended, 1, __ATOMIC_RELEASE);
+	release(a);
+	a->at = 0;
+	a->live = false;
+}
+
+void arenas_end(void)
+{
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++) {
+		struct arena *a = &arenas[i];
+
+		if (!a->live || !a->at)
+			continue;
+		arena_ends(a);
+		__atomic_store_n(&a->shared->ended, 1, __ATOMIC_RELEASE);
+	}
+}

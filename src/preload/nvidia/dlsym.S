@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlsym, before the C library's: names of the driver's functions lead to ours (symbols.c), all others
+ * leave by a jump. The C library takes RTLD_NEXT relative to who calls it, which has to stay who
+ * called us.
+ */
+	.section .note.GNU-stack, "", %progbits
+	.text
+	.globl dlsym
+	.type dlsym, %function
+	.hidden preload_dlsym
+	.hidden preload_next_dlsym
+
+#if defined(__x86_64__)
+dlsym:
+	.cfi_startproc
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	push %rsi
+	.cfi_adjust_cfa_offset 8
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call preload_dlsym
+	add $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop %rsi
+	.cfi_adjust_cfa_offset -8
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	test %rax, %rax
+	jne 1f
+	jmp *preload_next_dlsym(%rip)
+1:	ret
+	.cfi_endproc
+#elif defined(__aarch64__)
+dlsym:
+	.cfi_startproc
+	stp x29, x30, [sp, #-32]!
+	.cfi_adjust_cfa_offset 32
+	.cfi_rel_offset x29, 0
+	.cfi_rel_offset x30, 8
+	stp x0, x1, [sp, #16]
+	bl preload_dlsym
+	mov x9, x0
+	ldp x0, x1, [sp, #16]
+	ldp x29, x30, [sp], #32
+	.cfi_adjust_cfa_offset -32
+	.cfi_restore x29
+	.cfi_restore x30
+	cbnz x9, 1f
+	adrp x9, preload_next_dlsym
+	ldr x9, [x9, :lo12:preload_next_dlsym]
+	br x9
+1:	mov x0, x9
+	ret
+	.cfi_endproc
+#else
+#error "dlsym is not written for this machine"
+#endif
+	.size dlsym, . - dlsym
+
+	.bss
+	.balign 8
+	.globl preload_next_dlsym
+	.type preload_next_dlsym, %object
+	.size preload_next_dlsym, 8
+preload_next_dlsym:
+	.quad 0

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "preload/nvidia/images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "preload/link.h"
+#include "preload/nvidia/driver.h"
+#include "preload/nvidia/probes.h"
+#include "ptx/fatbin.h"
+
+#define FILE_BYTES_MAX (1l << 30)
+#define LINE_INFO      "line-info"
+#define NOTHING	       16 /* bytes of 0 behind a file: it may be empty */
+
+static unsigned int capability(cu_device device)
+{
+	int major = 0, minor = 0;
+
+	if (driver.cuDeviceGetAttribute(&major, CU_CAPABILITY_MAJOR, device) ||
+		driver.cuDeviceGetAttribute(&minor, CU_CAPABILITY_MINOR, device))
+		return 0;
+	return major > 0 && minor >= 0 ? (unsigned int)(major * 10 + minor) : 0;
+}
+
+/* What the text has to be for: the oldest of the GPUs, as it may be loaded on each. */
+static unsigned int oldest_capability(void)
+{
+	unsigned int oldest = 0;
+	int count = 0;
+
+	if (driver.cuDeviceGetCount(&count))
+		return 0;
+	for (int i = 0; i < count; i++) {
+		unsigned int sm = capability(i);
+
+		if (sm && (!oldest || sm < oldest))
+			oldest = sm;
+	}
+	return oldest;
+}
+
+static int text_of_fatbin(const void *fatbin, struct buf *ret, bool *ret_has_lines)
+{
+	struct ptx_fatbin_entry e;
+	size_t bytes = ptx_fatbin_bytes(fatbin);
+	int error = bytes ? ptx_fatbin_choose(fatbin, bytes, oldest_capability(), &e)
+			  : error_set(-EINVAL, "its size is not possible");
+
+	if (error)
+		return error;
+	*ret_has_lines =
+		e.options_bytes && memmem(e.options, e.options_bytes, LINE_INFO, strlen(LINE_INFO));
+	return ptx_fatbin_text(&e, ret);
+}
+
+/* -ENOENT: there is no text in it. */
+static int text_of(const void *image, struct buf *ret, bool *ret_has_lines)
+{
+	const void *fatbin = image;
+
+	switch (ptx_image_of(image)) {
+	case PTX_IMAGE_TEXT:
+		buf_puts(ret, image);
+		return ret->failed ? -ENOMEM : 0;
+	case PTX_IMAGE_CUBIN:
+		return -ENOENT;
+	case PTX_IMAGE_WRAPPER:
+		memcpy(&fatbin, (const char *)image + 8, sizeof(fatbin));
+		return fatbin ? text_of_fatbin(fatbin, ret, ret_has_lines) : -EINVAL;
+	case PTX_IMAGE_FATBIN:
+		return text_of_fatbin(fatbin, ret, ret_has_lines);
+	default:
+		return error_set(-EINVAL, "it is of a kind that is not known");
+	}
+}
+
+static int splice_text(struct image *i, const struct ptx_probes *p)
+{
+	int error = ptx_splice(i->text.data, i->text.size, p, &i->spliced);
+
+	if (error && error != -ENOENT)
+		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+	if (error)
+		return error;
+	buf_putc(&i->spliced.text, 0);
+	return i->spliced.text.failed ? -ENOMEM : 0;
+}
+
+bool image_splice(struct image *i, const void *image)
+{
+	int error;
+
+	*i = (struct image){.original = image};
+	if (!image || !link_open() || !driver_open())
+		return false;
+	error = text_of(image, &i->text, &i->has_lines);
+	if (error == -ENOENT)
+		link_send_fate(PROBE_FATE_NO_TEXT, 1, NULL);
+	else if (error)
+		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+	error = error ?: splice_text(i, probes());
+	if (error)
+		image_release(i);
+	return !error;
+}
+
+bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t count)
+{
+	struct ptx_probes p = *probes();
+
+	ptx_spliced_release(&i->spliced);
+	i->spliced = (struct ptx_spliced){0};
+	p.bounds = bounds;
+	p.bound_count = count;
+	return !splice_text(i, &p);
+}
+
+static bool read_file(const char *path, struct buf *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < FILE_BYTES_MAX &&
+		buf_reserve(ret, (size_t)st.st_size + NOTHING)) {
+		while ((n = read(fd, ret->data + ret->size, (size_t)st.st_size - ret->size)) > 0)
+			ret->size += (size_t)n;
+		memset(ret->data + ret->size, 0, NOTHING);
+	}
+	close(fd);
+	return !n;
+}
+
+bool image_splice_file(struct image *i, const char *path)
+{
+	struct buf file = BUF_INIT;
+
+	*i = (struct image){0};
+	if (path && link_open() && read_file(path, &file) && image_splice(i, file.data)) {
+		i->file = file;
+		return true;
+	}
+	buf_release(&file);
+	return false;
+}
+
+void image_release(struct image *i)
+{
+	ptx_spliced_release(&i->spliced);
+	buf_release(&i->text);
+	buf_release(&i->file);
+}
+
+static void send_kernel(const struct ptx_probed *k)
+{
+	struct probe_kernel m = {.message = PROBE_KERNEL,
+		.bodies = k->bodies,
+		.returns = k->returns,
+		.accesses = k->accesses,
+		.hash = k->hash};
+
+	strncpy(m.name, k->name, sizeof(m.name) - 1);
+	link_send(&m, sizeof(m));
+}
+
+/* Numbers of files are an image's own; xpuprof gets the process's. */
+static void send_files(const struct image *i, uint32_t first)
+{
+	vec_foreach (f, &i->spliced.files) {
+		struct probe_file m = {.message = PROBE_FILE, .number = first + f->number};
+
+		strncpy(m.path, f->path, sizeof(m.path) - 1);
+		link_send(&m, sizeof(m));
+	}
+}
+
+static void send_lines(const struct image *i, uint32_t first)
+{
+	struct probe_lines m = {.message = PROBE_LINES};
+	size_t n = 0;
+
+	vec_foreach (l, &i->spliced.lines) {
+		m.hash = i->spliced.kernels.items[l->kernel].hash;
+		m.lines[m.count++] = (struct probe_line){.insn = l->insn,
+			.line = l->line,
+			.file = l->file ? first + l->file : 0,
+			.bytes = l->bytes,
+			.kind = l->kind};
+		n++;
+		if (m.count < PROBE_LINES_MAX && n < i->spliced.lines.count &&
+			l[1].kernel == l->kernel)
+			continue;
+		link_send(&m, sizeof(m));
+		m.count = 0;
+	}
+}
+
+/* Of what programs are for. */
+static void send_unseen(const struct ptx_spliced *s)
+{
+	const struct ptx_probes *p = probes();
+	bool at_exit = false, at_access = false;
+
+	for (size_t i = 0; i < p->body_count; i++) {
+		at_exit |= p->bodies[i].site == PTX_AT_EXIT;
+		at_access |= p->bodies[i].site != PTX_AT_EXIT && p->bodies[i].site != PTX_AT_ENTRY;
+	}
+	if (s->unseen_accesses && at_access)
+		link_send_fate(PROBE_FATE_UNSEEN_ACCESSES, s->unseen_accesses, NULL);
+	if (s->unseen_exits && at_exit)
+		link_send_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, NULL);
+}
+
+void image_send(const struct image *i)
+{
+	static uint32_t files;
+	const struct ptx_spliced *s = &i->spliced;
+	uint32_t last = 0, first;
+
+	vec_foreach (f, &s->files)
+		last = f->number > last ? f->number : last;
+	first = __atomic_fetch_add(&files, last + 1, __ATOMIC_RELAXED);
+	vec_foreach (k, &s->kernels)
+		send_kernel(k);
+	if (s->lines.count)
+		send_files(i, first);
+	send_lines(i, first);
+	link_send_fate(PROBE_FATE_SPLICED, s->kernels.count, NULL);
+	send_unseen(s);
+	if (s->word_in_global)
+		link_send_fate(PROBE_FATE_SLOW_WORD, 1, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Images that programs hand to the driver, and the same with programs of ours in their kernels. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "ptx/splice.h"
+
+struct image {
+	const void *original;
+	struct buf file; /* where the original is, of a file */
+	struct buf text; /* its PTX */
+	struct ptx_spliced spliced;
+	bool has_lines; /* its compiler was asked to keep lines of source */
+};
+
+/* False: the image is to be loaded as it is. Why, if that is worth knowing, has been sent. */
+bool image_splice(struct image *i, const void *image);
+/* The same of a file, whose bytes are at most what a GPU's image may be. */
+bool image_splice_file(struct image *i, const char *path);
+/* Once more, with kernels for which so large blocks have to stay possible. */
+bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t count);
+void image_release(struct image *i);
+/* Tells xpuprof what is in it. */
+void image_send(const struct image *i);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Calls of the driver that load and unload images. An image with programs is loaded in place of the
+ * program's own. Where the driver does not take it, the program's own is loaded after all, as if
+ * nothing had been.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "preload/link.h"
+#include "preload/nvidia/blocks.h"
+#include "preload/nvidia/hooks.h"
+#include "preload/nvidia/images.h"
+#include "preload/nvidia/modules.h"
+
+#define OPTIONS_MAX 28 /* of the program's */
+#define LOG_BYTES   2048
+
+/* The program's options for the compiler, with ours. */
+struct jit {
+	unsigned int count, theirs;
+	int options[OPTIONS_MAX + 3];
+	void *values[OPTIONS_MAX + 3];
+	const char *log; /* errors */
+	char own_log[LOG_BYTES];
+};
+
+static void add_option(struct jit *j, int option, uintptr_t value)
+{
+	j->options[j->count] = option;
+	j->values[j->count++] = (void *)value;
+}
+
+static bool jit_make(struct jit *j, const struct image *i, unsigned int count, const int *options,
+	void *const *values)
+{
+	bool has_lines = false;
+
+	j->count = j->theirs = 0;
+	j->own_log[0] = 0;
+	j->log = NULL;
+	if (count > OPTIONS_MAX || (count && (!options || !values)))
+		return false;
+	for (unsigned int n = 0; n < count; n++) {
+		add_option(j, options[n], (uintptr_t)values[n]);
+		if (options[n] == CU_JIT_ERROR_LOG)
+			j->log = values[n];
+		has_lines |= options[n] == CU_JIT_LINE_INFO;
+	}
+	j->theirs = count;
+	if (!j->log) {
+		add_option(j, CU_JIT_ERROR_LOG, (uintptr_t)j->own_log);
+		add_option(j, CU_JIT_ERROR_LOG_SIZE, LOG_BYTES);
+		j->log = j->own_log;
+	}
+	if (i->has_lines && !has_lines)
+		add_option(j, CU_JIT_LINE_INFO, 1);
+	return true;
+}
+
+/* The values that are results. */
+static void jit_results(const struct jit *j, void **values)
+{
+	for (unsigned int n = 0; n < j->theirs; n++)
+		if (j->options[n] == CU_JIT_WALL_TIME_OUT ||
+			j->options[n] == CU_JIT_INFO_LOG_SIZE ||
+			j->options[n] == CU_JIT_ERROR_LOG_SIZE)
+			values[n] = j->values[n];
+}
+
+/* What there is of it: the log may be the program's, of a size that we leave to the driver. */
+static void send_refused(cu_result result, const struct jit *j)
+{
+	char text[LOG_BYTES] = "";
+
+	if (j->log == j->own_log)
+		memcpy(text, j->own_log, sizeof(text) - 1);
+	link_send_fate(PROBE_FATE_REFUSED, (uint64_t)result, text);
+}
+
+/* Loads the image with programs as *ret; false: the program's own is to be loaded. */
+static bool load(const struct loader *l, struct image *i, const struct jit *j, void **ret)
+{
+	void *handle = NULL;
+	cu_result result = l->load(l->context, i->spliced.text.data, &handle);
+
+	if (result)
+		send_refused(result, j);
+	if (result || !blocks_stay(l, i, &handle))
+		return false;
+	image_send(i);
+	modules_add(handle, l->is_library);
+	*ret = handle;
+	return true;
+}
+
+static cu_result module_load(void *context, const void *image, void **ret)
+{
+	struct jit *j = context;
+
+	return REAL(cuModuleLoadDataEx)(ret, image, j->count, j->options, j->values);
+}
+
+static void module_unload(void *context, void *handle)
+{
+	(void)REAL(cuModuleUnload)(handle);
+}
+
+static bool load_module(
+	cu_module *ret, struct image *i, unsigned int count, int *options, void **values)
+{
+	struct jit j;
+	const struct loader l = {.load = module_load, .unload = module_unload, .context = &j};
+	bool loaded = ret && REAL(cuModuleLoadDataEx) && jit_make(&j, i, count, options, values) &&
+		      load(&l, i, &j, ret);
+
+	if (loaded)
+		jit_results(&j, values);
+	image_release(i);
+	return loaded;
+}
+
+cu_result cuModuleLoad(cu_module *ret, const char *path)
+{
+	struct image i;
+
+	if (image_splice_file(&i, path) && load_module(ret, &i, 0, NULL, NULL))
+		return CU_OK;
+	return REAL(cuModuleLoad)(ret, path);
+}
+
+cu_result cuModuleLoadData(cu_module *ret, const void *image)
+{
+	struct image i;
+
+	if (image_splice(&i, image) && load_module(ret, &i, 0, NULL, NULL))
+		return CU_OK;
+	return REAL(cuModuleLoadData)(ret, image);
+}
+
+cu_result cuModuleLoadDataEx(
+	cu_module *ret, const void *image, unsigned int count, int *options, void **values)
+{
+	struct image i;
+
+	if (image_splice(&i, image) && load_module(ret, &i, count, options, values))
+		return CU_OK;
+	return REAL(cuModuleLoadDataEx)(ret, image, count, options, values);
+}
+
+cu_result cuModuleLoadFatBinary(cu_module *ret, const void *image)
+{
+	struct image i;
+
+	if (image_splice(&i, image) && load_module(ret, &i, 0, NULL, NULL))
+		return CU_OK;
+	return REAL(cuModuleLoadFatBinary)(ret, image);
+}
+
+cu_result cuModuleUnload(cu_module module)
+{
+	if (link_is_alive())
+		modules_remove(module);
+	return REAL(cuModuleUnload)(module);
+}
+
+/* How the program wants a library. The bytes are ours, and are not kept for it. */
+struct library_wish {
+	struct jit jit;
+	int options[OPTIONS_MAX];
+	void *values[OPTIONS_MAX];
+	unsigned int count;
+};
+
+static cu_result library_load(void *context, const void *image, void **ret)
+{
+	struct library_wish *w = context;
+	struct jit *j = &w->jit;
+
+	return REAL(cuLibraryLoadData)(ret, image, j->options, j->values, j->count,
+		w->count ? w->options : NULL, w->count ? w->values : NULL, w->count);
+}
+
+static void library_unload(void *context, void *handle)
+{
+	(void)REAL(cuLibraryUnload)(handle);
+}
+
+static bool wish_make(
+	struct library_wish *w, const int *options, void *const *values, unsigned int count)
+{
+	w->count = 0;
+	if (count > OPTIONS_MAX || (count && (!options || !values)))
+		return false;
+	for (unsigned int n = 0; n < count; n++)
+		if (options[n] != CU_LIBRARY_PRESERVED) {
+			w->options[w->count] = options[n];
+			w->values[w->count++] = values[n];
+		}
+	return true;
+}
+
+static bool load_library(cu_library *ret, struct image *i, int *options, void **values,
+	unsigned int count, const int *library_options, void *const *library_values,
+	unsigned int library_count)
+{
+	struct library_wish w;
+	const struct loader l = {
+		.is_library = true, .load = library_load, .unload = library_unload, .context = &w};
+	bool loaded = ret && REAL(cuLibraryLoadData) &&
+		      wish_make(&w, library_options, library_values, library_count) &&
+		      jit_make(&w.jit, i, count, options, values) && load(&l, i, &w.jit, ret);
+
+	if (loaded)
+		jit_results(&w.jit, values);
+	image_release(i);
+	return loaded;
+}
+
+cu_result cuLibraryLoadData(cu_library *ret, const void *code, int *options, void **values,
+	unsigned int count, int *library_options, void **library_values, unsigned int library_count)
+{
+	struct image i;
+
+	if (image_splice(&i, code) && load_library(ret, &i, options, values, count, library_options,
+					      library_values, library_count))
+		return CU_OK;
+	return REAL(cuLibraryLoadData)(
+		ret, code, options, values, count, library_options, library_values, library_count);
+}
+
+cu_result cuLibraryLoadFromFile(cu_library *ret, const char *path, int *options, void **values,
+	unsigned int count, int *library_options, void **library_values, unsigned int library_count)
+{
+	struct image i;
+
+	if (image_splice_file(&i, path) && load_library(ret, &i, options, values, count,
+						   library_options, library_values, library_count))
+		return CU_OK;
+	return REAL(cuLibraryLoadFromFile)(
+		ret, path, options, values, count, library_options, library_values, library_count);
+}
+
+cu_result cuLibraryUnload(cu_library library)
+{
+	if (link_is_alive())
+		modules_remove(library);
+	return REAL(cuLibraryUnload)(library);
+}
+
+cu_result cuLibraryGetKernel(void **ret, cu_library library, const char *name)
+{
+	modules_look_here();
+	return REAL(cuLibraryGetKernel)(ret, library, name);
+}
+
+cu_result cuLibraryGetModule(cu_module *ret, cu_library library)
+{
+	modules_look_here();
+	return REAL(cuLibraryGetModule)(ret, library);
+}

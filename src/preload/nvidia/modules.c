@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "preload/nvidia/modules.h"
+
+#include "base/vec.h"
+#include "preload/link.h"
+#include "preload/nvidia/arenas.h"
+#include "preload/nvidia/driver.h"
+#include "preload/nvidia/thread.h"
+#include "ptx/splice.h"
+
+_Static_assert(PROBE_ARENAS_MAX <= 64, "a module has a bit for each");
+
+struct loaded {
+	void *handle;
+	bool is_library;
+	uint64_t is_set; /* a bit for the slot of each arena */
+};
+
+static struct vec(struct loaded) loaded;
+/* Looked at without the lock, in calls that programs make often. */
+static uint32_t library_count;
+
+static cu_result variable(const struct loaded *m, const char *name, cu_address *ret, size_t bytes)
+{
+	size_t found = 0;
+	cu_result result;
+
+	if (m->is_library)
+		result = driver.cuLibraryGetGlobal
+				 ? driver.cuLibraryGetGlobal(ret, &found, m->handle, name)
+				 : CU_NOT_FOUND;
+	else
+		result = driver.cuModuleGetGlobal_v2(ret, &found, m->handle, name);
+	return result || found == bytes ? result : CU_NOT_FOUND;
+}
+
+static cu_result set_off(const struct loaded *m, struct arena *a, uint32_t off)
+{
+	cu_address at = 0;
+	cu_result result = variable(m, PTX_OFF_WORD, &at, sizeof(off));
+
+	return result ? result : arena_copy_to(a, at, &off, sizeof(off));
+}
+
+static cu_result set_arena(const struct loaded *m, struct arena *a)
+{
+	cu_address at = 0;
+	cu_result result = variable(m, PTX_ARENA_WORD, &at, sizeof(a->at));
+
+	return result ? result : arena_copy_to(a, at, &a->at, sizeof(a->at));
+}
+
+/* The arena last: it is what programs begin with. */
+static void set_words(struct loaded *m, struct arena *a)
+{
+	cu_result result = CU_OK;
+
+	if (!a->at || m->is_set >> a->slot & 1)
+		return;
+	m->is_set |= 1ull << a->slot;
+	if (a->off)
+		result = set_off(m, a, a->off);
+	if (!result)
+		result = set_arena(m, a);
+	if (result)
+		link_send_fate(PROBE_FATE_NO_WORD, (uint64_t)result, NULL);
+}
+
+/* The arena of this context, and in it all libraries. */
+static struct arena *look_here(void)
+{
+	bool is_new;
+	struct arena *a = arena_here(&is_new);
+
+	if (!a)
+		return NULL;
+	if (is_new) {
+		vec_foreach (m, &loaded)
+			m->is_set &= ~(1ull << a->slot);
+		a->off = __atomic_load_n(&link_to_xpuprof.control->off, __ATOMIC_ACQUIRE);
+	}
+	vec_foreach (m, &loaded)
+		if (m->is_library)
+			set_words(m, a);
+	return a;
+}
+
+/* In the other contexts that are known. */
+static void set_elsewhere(struct loaded *m, const struct arena *here)
+{
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++) {
+		struct arena *a = &arenas[i];
+
+		if (a == here || !a->live || !a->at || !arena_enter(a))
+			continue;
+		set_words(m, a);
+		arena_leave();
+	}
+}
+
+static void add(void *handle, bool is_library)
+{
+	struct loaded new = {.handle = handle, .is_library = is_library}, *m;
+	struct arena *here;
+
+	if (vec_push(&loaded, new)) {
+		link_send_fate(PROBE_FATE_NO_MEMORY, 1, NULL);
+		return;
+	}
+	m = &loaded.items[loaded.count - 1];
+	here = look_here();
+	if (here)
+		set_words(m, here);
+	if (is_library) {
+		set_elsewhere(m, here);
+		__atomic_fetch_add(&library_count, 1, __ATOMIC_RELEASE);
+	}
+}
+
+void modules_add(void *handle, bool is_library)
+{
+	struct calls calls;
+
+	calls_begin(&calls);
+	pthread_mutex_lock(&arenas_lock);
+	if (link_is_alive()) {
+		add(handle, is_library);
+		thread_start();
+	}
+	pthread_mutex_unlock(&arenas_lock);
+	calls_end(&calls);
+}
+
+void modules_remove(void *handle)
+{
+	pthread_mutex_lock(&arenas_lock);
+	for (size_t i = 0; i < loaded.count; i++)
+		if (loaded.items[i].handle == handle) {
+			if (loaded.items[i].is_library)
+				__atomic_fetch_sub(&library_count, 1, __ATOMIC_RELEASE);
+			loaded.items[i] = loaded.items[--loaded.count];
+			break;
+		}
+	pthread_mutex_unlock(&arenas_lock);
+}
+
+void modules_look_here(void)
+{
+	struct calls calls;
+
+	if (!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) || !link_is_alive())
+		return;
+	calls_begin(&calls);
+	pthread_mutex_lock(&arenas_lock);
+	if (link_is_alive())
+		(void)look_here();
+	pthread_mutex_unlock(&arenas_lock);
+	calls_end(&calls);
+}
+
+void modules_switch(struct arena *a, uint32_t off)
+{
+	a->off = off;
+	vec_foreach (m, &loaded)
+		if (m->is_set >> a->slot & 1)
+			(void)set_off(m, a, off);
+}

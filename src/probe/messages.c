@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/* Messages of the libraries. What a process can make us keep is limited. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/hash.h"
+#include "probe/server_internal.h"
+
+#define IN_TURN	    256 /* of one process */
+#define KERNELS_MAX 65536
+#define LINES_MAX   (1u << 20)
+#define FILES_MAX   65536
+#define TEXTS_BYTES 16384 /* of each fate */
+
+union message {
+	uint32_t what;
+	struct probe_hello hello;
+	struct probe_arena arena;
+	struct probe_kernel kernel;
+	struct probe_lines lines;
+	struct probe_file file;
+	struct probe_image image;
+	uint8_t bytes[PROBE_MESSAGE_MAX];
+};
+
+static void add_kernel(struct server *s, struct probe_kernel *m)
+{
+	struct server_kernel k = {.hash = m->hash,
+		.bodies = m->bodies,
+		.returns = m->returns,
+		.accesses = m->accesses,
+		.images = 1};
+	const uint64_t *at = map_get(&s->kernel_by_hash, m->hash);
+
+	m->name[sizeof(m->name) - 1] = 0;
+	if (at) {
+		s->kernels.items[*at].images++;
+		return;
+	}
+	k.name = s->kernels.count < KERNELS_MAX ? strdup(m->name) : NULL;
+	if (k.name && !vec_push(&s->kernels, k) &&
+		!map_put(&s->kernel_by_hash, m->hash, s->kernels.count - 1))
+		return;
+	s->notes_lost++;
+	if (!s->kernels.count || s->kernels.items[s->kernels.count - 1].name != k.name)
+		free(k.name);
+}
+
+static uint64_t file_key(uint32_t process, uint32_t number)
+{
+	return (uint64_t)process << 32 | number;
+}
+
+static void add_file(struct server *s, uint32_t process, struct probe_file *m)
+{
+	uint64_t key = file_key(process, m->number);
+	uint32_t id;
+
+	/* A number means what it meant first: paths are kept. */
+	if (map_get(&s->files, key))
+		return;
+	m->path[sizeof(m->path) - 1] = 0;
+	if (s->files.count >= FILES_MAX ||
+		interner_add(s->strings, m->path, strlen(m->path), &id, NULL) ||
+		map_put(&s->files, key, id))
+		s->notes_lost++;
+}
+
+static void add_lines(struct server *s, uint32_t process, const struct probe_lines *m)
+{
+	for (uint32_t i = 0; i < m->count && i < PROBE_LINES_MAX; i++) {
+		const struct probe_line *l = &m->lines[i];
+		const uint64_t *file = map_get(&s->files, file_key(process, l->file));
+		struct server_line line = {.file = file && l->file ? (uint32_t)*file : 0,
+			.line = l->line,
+			.bytes = l->bytes,
+			.kind = l->kind};
+		uint64_t key = hash_combine(m->hash, l->insn);
+
+		if (map_get(&s->line_by_place, key))
+			continue;
+		if (s->lines.count == LINES_MAX || vec_push(&s->lines, line) ||
+			map_put(&s->line_by_place, key, s->lines.count - 1))
+			s->notes_lost++;
+	}
+}
+
+const struct server_line *server_line(const struct server *s, uint64_t kernel, uint32_t insn)
+{
+	const uint64_t *at = map_get(&s->line_by_place, hash_combine(kernel, insn));
+
+	return at ? &s->lines.items[*at] : NULL;
+}
+
+static void add_fate(struct server *s, struct probe_image *m)
+{
+	struct buf *texts;
+
+	if (m->fate >= PROBE_FATE_COUNT)
+		return;
+	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED ||
+					     m->fate == PROBE_FATE_UNSEEN_ACCESSES ||
+					     m->fate == PROBE_FATE_UNSEEN_EXITS
+				     ? m->amount
+				     : 1;
+	texts = &s->fate_texts[m->fate];
+	m->text[sizeof(m->text) - 1] = 0;
+	if (!m->text[0] || texts->size + sizeof(m->text) > TEXTS_BYTES)
+		return;
+	/* The driver's logs have several lines. */
+	for (char *c = m->text; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	if (!strstr(buf_text(texts), m->text)) {
+		buf_puts(texts, m->text);
+		buf_putc(texts, '\n');
+	}
+}
+
+static int handle_hello(
+	struct server *s, struct server_process *p, const union message *m, size_t n)
+{
+	if (n != sizeof(m->hello) || m->hello.magic != PROBE_MAGIC ||
+		m->hello.version != PROBE_VERSION)
+		return -EPROTO;
+	return server_greet(s, p, p->pid);
+}
+
+static int handle(struct server *s, uint32_t process, union message *m, size_t n)
+{
+	struct server_process *p = &s->processes.items[process];
+
+	if (!p->greeted)
+		return handle_hello(s, p, m, n);
+	if (m->what == PROBE_ARENA && n == sizeof(m->arena))
+		return server_add_arena(s, process, &m->arena);
+	if (m->what == PROBE_KERNEL && n == sizeof(m->kernel))
+		add_kernel(s, &m->kernel);
+	else if (m->what == PROBE_LINES && n == sizeof(m->lines))
+		add_lines(s, process, &m->lines);
+	else if (m->what == PROBE_FILE && n == sizeof(m->file))
+		add_file(s, process, &m->file);
+	else if (m->what == PROBE_IMAGE && n == sizeof(m->image))
+		add_fate(s, &m->image);
+	else
+		return -EPROTO;
+	return 0;
+}
+
+/* Whoever does not keep to it has no connection any more; its memory is read to the end. */
+bool server_receive(struct server *s, uint32_t process)
+{
+	bool any = false;
+
+	for (int i = 0; i < IN_TURN && s->processes.items[process].fd >= 0; i++) {
+		struct server_process *p = &s->processes.items[process];
+		union message m = {0};
+		ssize_t n = recv(p->fd, &m, sizeof(m), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		any = true;
+		if (n > 0 && n <= (ssize_t)sizeof(m) && !handle(s, process, &m, (size_t)n))
+			continue;
+		if (p->control) {
+			s->notes_lost += p->control->notes_lost;
+			s->arenas_lost += p->control->arenas_lost;
+		}
+		server_end_process(p);
+	}
+	return any;
+}

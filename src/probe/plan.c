@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "probe/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "ebpf/image.h"
+
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
+static int no_memory(void)
+{
+	return error_memory("programs for GPUs");
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + PROBE_PAGE - 1) / PROBE_PAGE * PROBE_PAGE;
+}
+
+void plan_init(struct plan *p)
+{
+	*p = (struct plan){.fd = -1};
+}
+
+void plan_release(struct plan *p)
+{
+	vec_foreach (o, &p->objects) {
+		bodies_release(&o->bodies);
+		ebpf_object_close(o->object);
+		free(o->name);
+	}
+	vec_release(&p->objects);
+	vec_release(&p->outsides);
+	buf_release(&p->initials);
+	buf_release(&p->data);
+	if (p->fd >= 0)
+		close(p->fd);
+	plan_init(p);
+}
+
+/* Programs that the command line wants in all threads, or in one of each warp. */
+static void choose_threads(struct ebpf_object *o, int per_thread)
+{
+	if (per_thread >= 0)
+		vec_foreach (program, &o->programs)
+			program->site.per_thread = per_thread;
+}
+
+static uint32_t program_count(const struct plan *p)
+{
+	const struct plan_object *last = p->objects.items + p->objects.count;
+
+	return p->objects.count ? last[-1].first_program + (uint32_t)last[-1].object->programs.count
+				: 0;
+}
+
+static int check_object(const struct ebpf_object *o, const char *name)
+{
+	if (o->cpu_program_count)
+		return error_set(-EOPNOTSUPP,
+			"'%s' has programs for the kernel, too, which are not loaded by this "
+			"version",
+			name);
+	if (!o->programs.count)
+		return error_set(-ENOENT, "'%s' has no program for a GPU", name);
+	vec_foreach (program, &o->programs)
+		if (program->site.where == EBPF_ALONE)
+			return error_set(-EOPNOTSUPP,
+				"program '%s' of '%s' is a kernel of its own, which is not run by "
+				"this version",
+				program->name, name);
+	return 0;
+}
+
+int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const struct ebpf_tool *tool,
+	const struct plan_options *options)
+{
+	struct plan_object new = {
+		.name = strdup(name), .tool = tool, .object = o, .first_program = program_count(p)};
+	struct bodies_options bodies = options->bodies;
+	int error = new.name ? check_object(o, name) : no_memory();
+
+	choose_threads(o, options->per_thread);
+	bodies.layout.first_program = new.first_program;
+	if (p->objects.count)
+		bodies.layout.after = &p->objects.items[p->objects.count - 1].bodies.layout;
+	error = error ?: bodies_make(&new.bodies, o, &bodies);
+	if (!error && vec_push(&p->objects, new)) {
+		bodies_release(&new.bodies);
+		error = no_memory();
+	}
+	if (error) {
+		ebpf_object_close(o);
+		free(new.name);
+	}
+	return error;
+}
+
+static int add_outside(struct plan *p, const struct map_place *place, uint32_t object, uint32_t map)
+{
+	struct plan_outside new = {.place = place, .object = object, .map = map};
+
+	new.is_ring = place->shape == EBPF_RING;
+	new.bytes = new.is_ring ? place->stride *ARENA_SMS : place->bytes;
+	if (new.is_ring)
+		new.tails = p->ring_count++;
+	return vec_push(&p->outsides, new) ? no_memory() : 0;
+}
+
+static int find_outsides(struct plan *p)
+{
+	const struct map_place *prints = NULL;
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < p->objects.count; i++) {
+		const struct layout *l = &p->objects.items[i].bodies.layout;
+
+		for (uint32_t map = 0; !error && map < l->map_count; map++)
+			if (l->maps[map].is_used && l->maps[map].is_outside)
+				error = add_outside(p, &l->maps[map], i, map);
+		if (l->prints.is_used)
+			prints = &l->prints;
+		p->arena_bytes = l->size;
+	}
+	return error || !prints ? error : add_outside(p, prints, 0, PLAN_PRINTS);
+}
+
+static void place_all(struct plan *p)
+{
+	p->snapshot_at = PROBE_TAILS_AT + whole_pages(p->ring_count * ARENA_SMS * 8);
+	p->outside_at = p->snapshot_at + whole_pages(p->arena_bytes);
+	p->shared_bytes = p->outside_at;
+	vec_foreach (o, &p->outsides) {
+		o->at = p->shared_bytes;
+		p->shared_bytes += whole_pages(o->bytes);
+	}
+}
+
+static const struct plan_outside *outside_of(const struct plan *p, uint32_t object, uint32_t map)
+{
+	vec_foreach (o, &p->outsides)
+		if (o->object == object && o->map == map)
+			return o;
+	return NULL;
+}
+
+/* `data` of `bytes` in the first copy of a map, from `offset` on. */
+static void add_initial(struct plan *p, uint32_t object, uint32_t map, uint64_t offset,
+	const void *data, uint64_t bytes)
+{
+	const struct map_place *place = &p->objects.items[object].bodies.layout.maps[map];
+	const struct plan_outside *o = place->is_outside ? outside_of(p, object, map) : NULL;
+	struct probe_initial initial = {.data_at = p->data.size,
+		.bytes = bytes,
+		.at = (o ? o->at : place->offset) + offset,
+		.is_outside = o != NULL};
+
+	buf_append(&p->data, data, bytes);
+	buf_append(&p->initials, &initial, sizeof(initial));
+	p->initial_count++;
+}
+
+static void add_sections(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->objects.count; i++) {
+		const struct ebpf_object *o = p->objects.items[i].object;
+
+		for (uint32_t map = 0; map < o->maps.count; map++) {
+			const struct ebpf_map *m = &o->maps.items[map];
+
+			if (m->initial && p->objects.items[i].bodies.layout.maps[map].is_used)
+				add_initial(p, i, map, 0, m->initial, m->value_size);
+		}
+	}
+}
+
+/* Where all is, once there are no more objects. */
+static int place(struct plan *p)
+{
+	int error;
+
+	if (p->shared_bytes)
+		return 0;
+	error = find_outsides(p);
+	if (error)
+		return error;
+	place_all(p);
+	add_sections(p);
+	return 0;
+}
+
+/* A variable of a section, by its name. */
+static bool find_variable(const struct ebpf_object *o, const struct ebpf_map *m, const char *name,
+	size_t length, uint64_t *ret_offset, uint64_t *ret_bytes)
+{
+	if (!m->is_section)
+		return false;
+	vec_foreach (s, &o->image->symbols) {
+		if (strncmp(s->name, name, length) != 0 || s->name[length] ||
+			strcmp(o->image->sections.items[s->section].name, m->name) != 0 ||
+			s->value > m->value_size || s->size > m->value_size - s->value)
+			continue;
+		*ret_offset = s->value;
+		*ret_bytes = s->size;
+		return true;
+	}
+	return false;
+}
+
+struct setting {
+	const char *name;
+	size_t length;
+	bool has_key;
+	uint64_t key, value;
+};
+
+static bool read_number(const char *text, const char *end, uint64_t *ret)
+{
+	char *stop;
+
+	errno = 0;
+	*ret = *text == '-' ? (uint64_t)strtoll(text, &stop, 0) : strtoull(text, &stop, 0);
+	return !errno && stop == end && stop != text;
+}
+
+static bool read_setting(const char *text, struct setting *ret)
+{
+	const char *equals = strchr(text, '='), *bracket = strchr(text, '[');
+
+	if (!equals || !read_number(equals + 1, equals + strlen(equals), &ret->value))
+		return false;
+	ret->name = text;
+	ret->has_key = bracket && bracket < equals;
+	ret->length = (size_t)((ret->has_key ? bracket : equals) - text);
+	if (!ret->has_key)
+		return ret->length;
+	return ret->length && equals[-1] == ']' && read_number(bracket + 1, equals - 1, &ret->key);
+}
+
+static bool is_called(const struct ebpf_map *m, const struct setting *s)
+{
+	return !strncmp(m->name, s->name, s->length) && !m->name[s->length];
+}
+
+/* 1: it was set. */
+static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struct setting *s)
+{
+	const struct ebpf_object *o = p->objects.items[object].object;
+	const struct map_place *place_ = &p->objects.items[object].bodies.layout.maps[map];
+	const struct ebpf_map *m = &o->maps.items[map];
+	uint64_t offset = 0, bytes = m->value_size;
+
+	if (!place_->is_used)
+		return 0;
+	if (!find_variable(o, m, s->name, s->length, &offset, &bytes)) {
+		if (!is_called(m, s))
+			return 0;
+		if (place_->shape != EBPF_ARRAY || m->is_section || s->key >= place_->capacity)
+			return error_set(
+				-EINVAL, "map '%s' has no such entry that could be set", m->name);
+		offset = s->key * place_->entry_bytes;
+	} else if (s->has_key) {
+		return error_set(-EINVAL, "'%.*s' is a variable, which has no keys", (int)s->length,
+			s->name);
+	}
+	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+		return error_set(
+			-EINVAL, "the value of '%.*s' is not one number", (int)s->length, s->name);
+	add_initial(p, object, map, offset, &s->value, bytes);
+	return 1;
+}
+
+int plan_set(struct plan *p, const char *text)
+{
+	struct setting s = {0};
+	int set = 0, error = place(p);
+
+	if (error)
+		return error;
+	if (!read_setting(text, &s))
+		return error_set(
+			-EINVAL, "cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER", text);
+	for (uint32_t i = 0; !set && i < p->objects.count; i++)
+		for (uint32_t map = 0; !set && map < p->objects.items[i].object->maps.count; map++)
+			set = set_in_map(p, i, map, &s);
+	if (set < 0)
+		return set;
+	return set ? 0
+		   : error_set(-ENOENT,
+			     "no program for GPUs uses a map or variable that is called '%.*s'",
+			     (int)s.length, s.name);
+}
+
+/* The text at the plan's end: where it is. */
+static uint64_t put_text(struct buf *out, const char *text)
+{
+	uint64_t at = out->size;
+
+	buf_append(out, text, strlen(text) + 1);
+	return at;
+}
+
+static void pad(struct buf *out)
+{
+	static const char zeros[8];
+
+	buf_append(out, zeros, -out->size & 7);
+}
+
+static int put_bodies(const struct plan *p, struct buf *out, struct probe_plan *head)
+{
+	struct buf rows = BUF_INIT;
+
+	vec_foreach (o, &p->objects)
+		vec_foreach (b, &o->bodies.items) {
+			struct probe_body row = {0};
+			struct ptx_body body;
+
+			if (!body_probe(b, &body))
+				continue;
+			row = (struct probe_body){.kernels_at = put_text(out, body.kernels),
+				.text_at = put_text(out, body.text),
+				.site = body.site,
+				.once_per_warp = body.once_per_warp,
+				.pair = body.pair < 0 ? -1 : body.pair + (int)o->first_program,
+				.version = body.version,
+				.sm = body.sm};
+			buf_append(&rows, &row, sizeof(row));
+			head->body_count++;
+		}
+	pad(out);
+	head->bodies_at = out->size;
+	buf_append(out, buf_text(&rows), rows.size);
+	buf_release_for(&rows, out);
+	return head->body_count <= PROBE_BODIES_MAX
+		       ? 0
+		       : error_set(-E2BIG, "there are more than %u programs", PROBE_BODIES_MAX);
+}
+
+static void put_outsides(const struct plan *p, struct buf *out, struct probe_plan *head)
+{
+	head->outsides_at = out->size;
+	head->outside_count = (uint32_t)p->outsides.count;
+	vec_foreach (o, &p->outsides) {
+		const struct layout *l = &p->objects.items[o->object].bodies.layout;
+		struct probe_outside row = {.at = o->at,
+			.bytes = o->bytes,
+			.address = o->map == PLAN_PRINTS ? ARENA_PRINTS : l->first_address + o->map,
+			.is_ring = o->is_ring,
+			.control_at = o->is_ring ? o->place->offset : 0,
+			.tails = o->tails};
+
+		buf_append(out, &row, sizeof(row));
+	}
+}
+
+static void put_initials(const struct plan *p, struct buf *out, struct probe_plan *head)
+{
+	const struct probe_initial *rows = (const void *)buf_text(&p->initials);
+	uint64_t data_at = out->size;
+
+	buf_append(out, buf_text(&p->data), p->data.size);
+	pad(out);
+	head->initials_at = out->size;
+	head->initial_count = p->initial_count;
+	for (uint32_t i = 0; i < p->initial_count; i++) {
+		struct probe_initial row = rows[i];
+
+		row.data_at += data_at;
+		buf_append(out, &row, sizeof(row));
+	}
+}
+
+static int make_file(struct plan *p, const struct buf *bytes)
+{
+	p->fd = memfd_create("xpuprof-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (p->fd < 0)
+		return error_errno(-errno, "cannot make a file in memory");
+	if (io_write_all(p->fd, bytes->data, bytes->size) || fcntl(p->fd, F_ADD_SEALS, SEALS))
+		return error_errno(-errno, "cannot write a file in memory");
+	return 0;
+}
+
+int plan_seal(struct plan *p, const struct plan_options *options)
+{
+	struct probe_plan head = {.magic = PROBE_MAGIC, .version = PROBE_VERSION};
+	struct buf out = BUF_INIT;
+	int error = place(p);
+
+	if (error)
+		return error;
+	buf_append(&out, &head, sizeof(head));
+	if (options->only)
+		head.only_at = put_text(&out, options->only);
+	error = put_bodies(p, &out, &head);
+	put_outsides(p, &out, &head);
+	put_initials(p, &out, &head);
+	head.arena_bytes = p->arena_bytes;
+	head.shared_bytes = p->shared_bytes;
+	head.snapshot_at = p->snapshot_at;
+	head.outside_at = p->outside_at;
+	vec_foreach (o, &p->objects)
+		head.map_count += o->bodies.layout.map_count;
+	head.size = out.size;
+	if (!error && (out.failed || p->data.failed || p->initials.failed))
+		error = no_memory();
+	if (!error && out.size > PROBE_PLAN_MAX)
+		error = error_set(-EFBIG, "the programs are too large");
+	if (!error) {
+		memcpy(out.data, &head, sizeof(head));
+		error = make_file(p, &out);
+	}
+	buf_release(&out);
+	return error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan: eBPF objects whose programs are to run inside GPU kernels, translated once, and what
+ * all processes get of that (wire/probe.h). The programs of all objects share one arena; the
+ * maps of each are its own.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "ebpf/nvidia/bodies.h"
+#include "wire/probe.h"
+
+/* One of the objects. It owns what it was made of. */
+struct plan_object {
+	char *name;		      /* of the tool, or the path */
+	const struct ebpf_tool *tool; /* NULL: not one of ours */
+	struct ebpf_object *object;
+	struct bodies bodies;
+	uint32_t first_program;
+};
+
+/* A ring or map in the memory of the host. */
+struct plan_outside {
+	const struct map_place *place;
+	uint32_t object, map; /* map PLAN_PRINTS: texts that programs print */
+	uint64_t at, bytes;
+	uint32_t tails;
+	bool is_ring;
+};
+
+#define PLAN_PRINTS UINT32_MAX
+
+struct plan {
+	struct vec(struct plan_object) objects;
+	struct vec(struct plan_outside) outsides;
+	uint32_t ring_count;
+	uint64_t arena_bytes, shared_bytes, snapshot_at, outside_at;
+	struct buf initials; /* struct probe_initial, whose data is in `data` */
+	struct buf data;
+	uint32_t initial_count;
+	int fd; /* the plan as processes get it; -1: not made yet */
+};
+
+struct plan_options {
+	struct bodies_options bodies;
+	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
+	const char *only; /* kernels; NULL: all that the programs name */
+};
+
+void plan_init(struct plan *p);
+void plan_release(struct plan *p);
+/* Adds an object, which becomes the plan's in any case. 0 or -errno with error_text. */
+int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const struct ebpf_tool *tool,
+	const struct plan_options *options);
+/* "NAME[KEY]=VALUE": numbers in an array, or in a variable of a section. 0 or -errno with
+ * error_text. Behind the last object. */
+int plan_set(struct plan *p, const char *setting);
+/* Makes `fd`: 0 or -errno with error_text. */
+int plan_seal(struct plan *p, const struct plan_options *options);

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "probe/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "probe/server_internal.h"
+
+#define SOCKET_NAME   "probe.sock"
+#define PROCESSES_MAX 4096
+#define CONNECTED_MAX 512
+#define BACKLOG	      512
+
+static int bind_socket(const struct server *s)
+{
+	const struct server_options *o = &s->options;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_NAME,
+		o->folder_fd);
+	if (bind(s->listener, (struct sockaddr *)&address, sizeof(address)) ||
+		fchmodat(o->folder_fd, SOCKET_NAME, 0600, 0))
+		return -errno;
+	if (geteuid() != o->uid &&
+		fchownat(o->folder_fd, SOCKET_NAME, o->uid, o->gid, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return listen(s->listener, BACKLOG) ? -errno : 0;
+}
+
+static int watch(struct server *s, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_socket(struct server *s)
+{
+	int error;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->epoll < 0 || s->listener < 0)
+		return error_errno(-errno, "cannot create a socket");
+	error = bind_socket(s);
+	error = error ?: watch(s, s->listener);
+	return error ? error_errno(error, "cannot listen at '%s'", buf_text(&s->path)) : 0;
+}
+
+int server_open(struct server *s, const struct plan *plan, const struct server_options *options)
+{
+	int error;
+
+	*s = (struct server){.plan = plan, .options = *options, .epoll = -1, .listener = -1};
+	buf_printf(&s->path, "%s/" SOCKET_NAME, options->folder);
+	error = s->path.failed || interner_new(&s->strings) ? error_memory(NULL) : open_socket(s);
+	if (error)
+		server_close(s);
+	return error;
+}
+
+void server_end_process(struct server_process *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->control)
+		munmap(p->control, PROBE_CONTROL_BYTES);
+	p->fd = -1;
+	p->control = NULL;
+}
+
+void server_close(struct server *s)
+{
+	vec_foreach (p, &s->processes)
+		server_end_process(p);
+	vec_foreach (a, &s->arenas) {
+		munmap(a->memory, s->plan->shared_bytes);
+		free(a->tails);
+		free(a->unread);
+	}
+	vec_foreach (k, &s->kernels)
+		free(k->name);
+	for (int i = 0; i < PROBE_FATE_COUNT; i++)
+		buf_release(&s->fate_texts[i]);
+	vec_release(&s->processes);
+	vec_release(&s->arenas);
+	vec_release(&s->kernels);
+	vec_release(&s->lines);
+	map_release(&s->kernel_by_hash);
+	map_release(&s->line_by_place);
+	map_release(&s->files);
+	interner_free(s->strings);
+	if (s->listener >= 0) {
+		unlinkat(s->options.folder_fd, SOCKET_NAME, 0);
+		close(s->listener);
+	}
+	if (s->epoll >= 0)
+		close(s->epoll);
+	buf_release(&s->path);
+}
+
+const char *server_address(const struct server *s)
+{
+	return buf_text(&s->path);
+}
+
+/* Memory of a size that nobody can change, mapped: 0 with its descriptor, or -errno. */
+static int make_memory(uint64_t bytes, void **ret, int *ret_fd)
+{
+	int fd = memfd_create("xpuprof-probe", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
+	void *at = MAP_FAILED;
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)bytes) &&
+		!fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at != MAP_FAILED) {
+		*ret = at;
+		*ret_fd = fd;
+		return 0;
+	}
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+static int give(const struct server_process *p, enum probe_gift gift, int descriptor)
+{
+	struct probe_welcome welcome = {
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .gift = gift};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(int));
+	return sendmsg(p->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int server_greet(struct server *s, struct server_process *p, uint32_t pid)
+{
+	void *control;
+	int fd, error = make_memory(PROBE_CONTROL_BYTES, &control, &fd);
+
+	if (error)
+		return error;
+	p->control = control;
+	*p->control = (struct probe_control){
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .asked = s->asked};
+	p->pid = pid;
+	p->greeted = true;
+	error = give(p, PROBE_CONTROL, fd);
+	close(fd);
+	return error ?: give(p, PROBE_PLAN, s->plan->fd);
+}
+
+/* Whether a process has as many as one can have that follows the protocol. */
+static bool has_all_arenas(const struct server *s, uint32_t process)
+{
+	uint32_t live = 0;
+
+	vec_foreach (a, &s->arenas) {
+		const struct probe_shared *shared = (const void *)a->memory;
+
+		live += a->process == process && !a->ended &&
+			!__atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE);
+	}
+	return live >= PROBE_ARENAS_MAX;
+}
+
+int server_add_arena(struct server *s, uint32_t process, const struct probe_arena *m)
+{
+	struct server_arena a = {.process = process, .device = m->device, .sms = m->sms};
+	uint32_t rings = s->plan->ring_count;
+	void *memory;
+	int fd, error;
+
+	if (s->arenas.count == ARENAS_MAX || has_all_arenas(s, process)) {
+		s->arenas_lost++;
+		return -E2BIG;
+	}
+	memcpy(a.name, m->name, sizeof(a.name) - 1);
+	error = make_memory(s->plan->shared_bytes, &memory, &fd);
+	if (error)
+		return error;
+	a.memory = memory;
+	a.tails = calloc(rings * ARENA_SMS + 1, sizeof(*a.tails));
+	a.unread = calloc(rings + 1, sizeof(*a.unread));
+	error = a.tails && a.unread ? give(&s->processes.items[process], PROBE_MEMORY, fd)
+				    : -ENOMEM;
+	close(fd);
+	if (!error && !vec_push(&s->arenas, a))
+		return 0;
+	munmap(memory, s->plan->shared_bytes);
+	free(a.tails);
+	free(a.unread);
+	return error ?: -ENOMEM;
+}
+
+static bool may_connect(const struct server *s, int fd, uint32_t *ret_pid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	size_t connected = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0 ||
+		peer.uid != s->options.uid)
+		return false;
+	*ret_pid = (uint32_t)peer.pid;
+	vec_foreach (p, &s->processes)
+		connected += p->fd >= 0;
+	return connected < CONNECTED_MAX && s->processes.count < PROCESSES_MAX;
+}
+
+/* Whoever waits, so many at most: true where there was somebody. */
+bool server_accept(struct server *s)
+{
+	bool any = false;
+
+	for (int i = 0; i < BACKLOG; i++) {
+		struct server_process p = {0};
+
+		p.fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (p.fd < 0)
+			break;
+		any = true;
+		if (may_connect(s, p.fd, &p.pid) && !watch(s, p.fd) && !vec_push(&s->processes, p))
+			continue;
+		s->processes_refused++;
+		close(p.fd);
+	}
+	return any;
+}
+
+static void wake(struct server_process *p)
+{
+	if (!p->control)
+		return;
+	__atomic_fetch_add(&p->control->changes, 1, __ATOMIC_SEQ_CST);
+	server_futex_wake(&p->control->changes);
+}
+
+void server_wake(struct server *s, uint32_t process)
+{
+	wake(&s->processes.items[process]);
+}
+
+void server_ask(struct server *s)
+{
+	s->asked++;
+	vec_foreach (p, &s->processes)
+		if (p->control) {
+			__atomic_store_n(&p->control->asked, s->asked, __ATOMIC_RELEASE);
+			wake(p);
+		}
+}
+
+bool server_has_answers(const struct server *s)
+{
+	vec_foreach (a, &s->arenas) {
+		const struct probe_shared *shared = (const void *)a->memory;
+
+		if (!a->ended && s->processes.items[a->process].fd >= 0 &&
+			!__atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE) &&
+			__atomic_load_n(&shared->answered, __ATOMIC_ACQUIRE) != s->asked)
+			return false;
+	}
+	return true;
+}
+
+void server_switch_off(struct server *s)
+{
+	vec_foreach (p, &s->processes)
+		if (p->control) {
+			__atomic_store_n(&p->control->off, 1, __ATOMIC_RELEASE);
+			wake(p);
+		}
+}
+
+const char *server_kernel_name(const struct server *s, uint64_t hash)
+{
+	const uint64_t *at = map_get(&s->kernel_by_hash, hash);
+
+	return at ? s->kernels.items[*at].name : NULL;
+}

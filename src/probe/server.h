@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes in which programs run inside GPU kernels: their connections, the memory that is shared
+ * with them, and what they report (wire/probe.h).
+ *
+ * Nothing that comes from them is trusted: sizes and numbers are checked, memory that they can
+ * write is read once, and there are limits to how much they can have. Nobody is waited for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "probe/plan.h"
+
+struct server_options {
+	int folder_fd; /* where the socket is made */
+	const char *folder;
+	uid_t uid; /* whose processes may connect */
+	gid_t gid;
+};
+
+struct server_process {
+	int fd; /* -1: it has ended */
+	uint32_t pid;
+	bool greeted;
+	struct probe_control *control;
+};
+
+/* A context of a GPU. */
+struct server_arena {
+	uint32_t process; /* index */
+	uint32_t device, sms;
+	char name[64];
+	uint8_t *memory;  /* shared */
+	uint64_t *tails;  /* of all rings: ours */
+	uint64_t *unread; /* of each ring: records that were begun and never came */
+	bool ended;	  /* there is nothing more to come */
+};
+
+struct server_kernel {
+	uint64_t hash;
+	char *name;
+	uint32_t bodies, returns, accesses;
+	uint32_t images; /* that have it */
+};
+
+struct server_line {
+	uint32_t file; /* string; 0: not known */
+	uint32_t line, bytes, kind;
+};
+
+/* A record of a ring, in memory of ours. */
+struct server_record {
+	const struct server_arena *arena;
+	const struct plan_outside *ring;
+	uint32_t sm;
+	uint64_t launch;
+	uint16_t program, text;
+	const uint8_t *data;
+	uint32_t bytes;
+};
+
+struct server {
+	const struct plan *plan;
+	struct server_options options;
+	int epoll, listener;
+	struct buf path;
+	struct vec(struct server_process) processes;
+	struct vec(struct server_arena) arenas;
+	struct vec(struct server_kernel) kernels;
+	struct map kernel_by_hash;
+	struct vec(struct server_line) lines;
+	struct map line_by_place; /* of kernel and number of the access */
+	struct interner *strings;
+	struct map files; /* of process and number: string */
+	uint64_t fates[PROBE_FATE_COUNT];
+	struct buf fate_texts[PROBE_FATE_COUNT]; /* lines, the first of each kind */
+	uint64_t notes_lost, arenas_lost;
+	uint64_t processes_refused; /* too many, or another user's */
+	uint32_t asked;
+	/* Called for each record. */
+	void (*on_record)(void *context, const struct server_record *r);
+	void *context;
+};
+
+/* 0 or -errno with error_text. */
+int server_open(struct server *s, const struct plan *plan, const struct server_options *options);
+void server_close(struct server *s);
+/* What PROBE_ENV_SOCKET is to be. */
+const char *server_address(const struct server *s);
+/* Whoever has connected, what they have sent, records of their rings. True: there was something. */
+bool server_drain(struct server *s);
+/* Asks all for their values. */
+void server_ask(struct server *s);
+/* Whether all that live have answered. */
+bool server_has_answers(const struct server *s);
+/* Programs are not to run any more. */
+void server_switch_off(struct server *s);
+/* The name of a kernel, or NULL; where an access to memory stands, or NULL. */
+const char *server_kernel_name(const struct server *s, uint64_t hash);
+const struct server_line *server_line(const struct server *s, uint64_t kernel, uint32_t insn);

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The text is copied from its beginning to its end, and what is put into it written where it
+ * belongs: behind the header what all kernels need, behind a kernel's `{` its registers and the
+ * entry, before accesses their sites, before each return the exit (leave.c).
+ */
+#include "ptx/splice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "ptx/names.h"
+#include "ptx/splice_internal.h"
+
+#define ACTIVE_VERSION 62 /* PTX that has activemask */
+#define WORDS_BYTES    16 /* of .const that are needed */
+
+uint64_t ptx_kernel_hash(const char *name, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+/* Names of ours in a text that is not ours: it has been spliced before. */
+static bool has_our_names(const char *text, size_t size)
+{
+	static const char *const names[] = {"xpu_", "__xpuprof_"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]);
+		const char *at = text, *end = text + size;
+
+		while ((at = memmem(at, (size_t)(end - at), names[i], length))) {
+			if (at == text ||
+				!(strchr("_$.", at[-1]) || (at[-1] >= '0' && at[-1] <= '9') ||
+					((at[-1] | 0x20) >= 'a' && (at[-1] | 0x20) <= 'z')))
+				return true;
+			at += length;
+		}
+	}
+	return false;
+}
+
+static int choose(struct ptx_splicer *s, const struct ptx_names *names)
+{
+	const struct ptx_probes *p = s->probes;
+
+	s->chosen.count = 0;
+	if (p->only && !ptx_names_match(names, p->only))
+		return 0;
+	for (size_t i = 0; i < p->body_count; i++)
+		if (ptx_names_match(names, p->bodies[i].kernels) &&
+			vec_push(&s->chosen, (struct ptx_chosen){&p->bodies[i], s->uses[i],
+						     (uint32_t)i, false}) < 0)
+			return error_memory("probes");
+	vec_foreach (c, &s->chosen)
+		vec_foreach (other, &s->chosen)
+			if (c->body->pair != PTX_NO_PAIR && c->body->pair == other->body->pair &&
+				c->body->site <= PTX_AT_EXIT && other->body->site <= PTX_AT_EXIT &&
+				c->body->site != other->body->site)
+				c->keeps = true;
+	return 0;
+}
+
+static bool has_site(const struct ptx_splicer *s, enum ptx_site site)
+{
+	vec_foreach (c, &s->chosen)
+		if (c->body->site == site)
+			return true;
+	return false;
+}
+
+static bool has_memory(const struct ptx_splicer *s)
+{
+	return has_site(s, PTX_AT_LOAD) || has_site(s, PTX_AT_STORE) || has_site(s, PTX_AT_ACCESS);
+}
+
+/* Several entries may share a cookie: it is declared by the first. */
+static bool declares(const struct ptx_splicer *s, const struct ptx_chosen *c)
+{
+	if (!c->keeps || c->body->site != PTX_AT_ENTRY)
+		return false;
+	for (const struct ptx_chosen *o = s->chosen.items; o < c; o++)
+		if (o->keeps && o->body->pair == c->body->pair && o->body->site == PTX_AT_ENTRY)
+			return false;
+	return true;
+}
+
+/*
+ * Whether the thread's bodies run is decided here, once. Assemblers read a constant again wherever
+ * it is used (ptxas 13.0 does), so that this must not be a constant to them: a vote is none.
+ */
+static const char entry_text[] =
+	"\n\t.reg .pred %%xpu_on;\n"
+	"\t{\n\t.reg .b64 %%xpu_v;\n\t.reg .b32 %%xpu_t;\n\t.reg .pred %%xpu_p;\n"
+	"\tld.%s.u32 %%xpu_t, [" PTX_OFF_WORD "];\n"
+	"\tld.%s.u64 %%xpu_v, [" PTX_ARENA_WORD "];\n"
+	"\tsetp.eq.u32 %%xpu_p, %%xpu_t, 0;\n"
+	"\tsetp.ne.and.u64 %%xpu_p, %%xpu_v, 0, %%xpu_p;\n"
+	"\tactivemask.b32 %%xpu_t;\n"
+	"\tvote.sync.any.pred %%xpu_on, %%xpu_p, %%xpu_t;\n\t}\n";
+
+static void write_entry(struct ptx_splicer *s)
+{
+	struct buf *b = &s->out.text;
+
+	buf_printf(b, entry_text, ptx_word_space(s), ptx_word_space(s));
+	vec_foreach (c, &s->chosen)
+		if (declares(s, c))
+			buf_printf(b, "\t.reg .b64 %%xpu_keep%d;\n\tmov.b64 %%xpu_keep%d, 0;\n",
+				c->body->pair, c->body->pair);
+	ptx_write_site(s, &(struct ptx_site_at){.site = PTX_AT_ENTRY});
+}
+
+static int note_access(
+	struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t file, uint32_t line)
+{
+	struct ptx_access_line l = {.kernel = (uint32_t)s->out.kernels.count,
+		.insn = at->insn,
+		.file = file,
+		.line = line,
+		.bytes = at->memory->bytes,
+		.kind = at->memory->kind};
+
+	return vec_push(&s->out.lines, l);
+}
+
+/* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
+static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
+{
+	bool memory = has_memory(s), at_exit = has_site(s, PTX_AT_EXIT);
+	struct ptx_walk walk = ptx_walk_of(s->kernel);
+	struct ptx_statement i;
+	uint32_t insn = 0, file = 0, line = 0;
+	bool runs_off = true; /* to what comes next */
+
+	if (at_exit && ptx_find_labels(s))
+		return error_memory("labels of a kernel");
+	while ((i = ptx_walk_next(&walk)).kind != PTX_BODY_END) {
+		struct ptx_memory m;
+		enum ptx_seen seen;
+
+		if (i.kind == PTX_DAMAGED)
+			return error_set(-EINVAL, "a statement of kernel '%s' does not read as PTX",
+				probed->name);
+		if (i.kind == PTX_LINE) {
+			s->loc = (struct ptx_text){i.start, (size_t)(i.end - i.start)};
+			file = i.file;
+			line = i.line;
+			continue;
+		}
+		runs_off = true;
+		if (i.kind == PTX_LABEL)
+			continue;
+		if (at_exit && ptx_leaves(s, &i)) {
+			ptx_write_leave(s, from, &i);
+			probed->returns++;
+			runs_off = i.predicate.size;
+		}
+		seen = memory ? ptx_memory_of(&i.op, &i.operands, &m) : PTX_NO_ACCESS;
+		s->out.unseen_accesses += seen == PTX_NOT_SEEN;
+		if (seen == PTX_SEEN) {
+			struct ptx_site_at at = {PTX_AT_ACCESS, &m, &i, insn++};
+
+			ptx_copy(s, from, i.start);
+			if (ptx_write_site(s, &at) &&
+				(probed->accesses++, note_access(s, &at, file, line)) < 0)
+				return error_memory("accesses of a kernel");
+		}
+	}
+	ptx_copy(s, from, i.start);
+	if (at_exit && runs_off)
+		ptx_write_last_leave(s);
+	return 0;
+}
+
+static void write_bound(struct ptx_splicer *s, const char **from, const char *name)
+{
+	const struct ptx_function *f = s->kernel;
+
+	for (size_t i = 0; !f->bounds_block && i < s->probes->bound_count; i++)
+		if (!strcmp(s->probes->bounds[i].kernel, name)) {
+			ptx_copy(s, from, f->body.at);
+			buf_printf(
+				&s->out.text, ".maxntid %u, 1, 1\n", s->probes->bounds[i].threads);
+			return;
+		}
+}
+
+static int splice_kernel(struct ptx_splicer *s, const char **from)
+{
+	const struct ptx_function *f = s->kernel;
+	struct ptx_probed probed = {.hash = s->kernel_hash, .bodies = (uint32_t)s->chosen.count};
+	int error;
+
+	probed.name = strndup(f->name.at, f->name.size);
+	if (!probed.name)
+		return error_memory("a kernel's name");
+	s->loc.size = 0;
+	write_bound(s, from, probed.name);
+	ptx_copy(s, from, f->body.at + 1);
+	write_entry(s);
+	error = splice_body(s, from, &probed);
+	if (!error && vec_push(&s->out.kernels, probed) < 0)
+		error = error_memory("probed kernels");
+	if (error)
+		free(probed.name);
+	return error;
+}
+
+/* What the probes do not see of a function that kernels may call. */
+static void count_unseen(struct ptx_splicer *s, const struct ptx_function *f)
+{
+	struct ptx_walk walk = ptx_walk_of(f);
+	struct ptx_statement i;
+
+	while ((i = ptx_walk_next(&walk)).kind < PTX_BODY_END) {
+		struct ptx_memory m;
+
+		if (i.kind != PTX_INSTRUCTION)
+			continue;
+		s->out.unseen_exits += ptx_is(&i.op, "exit");
+		s->out.unseen_accesses += ptx_memory_of(&i.op, &i.operands, &m) != PTX_NO_ACCESS;
+	}
+}
+
+/* The probes' declarations, once for the module; and its .version, which may have to be newer. */
+struct needed {
+	uint64_t declarations;
+	unsigned int version, sm;
+};
+
+static int write_header(struct ptx_splicer *s, const struct needed *n, const char **from)
+{
+	const struct ptx_module *m = &s->module;
+	const char *start = *from;
+	struct buf *b = &s->out.text;
+
+	if (m->address_bits != 64)
+		return error_set(-EINVAL, "the module has addresses of %u bits", m->address_bits);
+	if (m->sm < n->sm)
+		return error_set(-EINVAL, "the probe needs sm_%u, and the module is for sm_%u",
+			n->sm, m->sm);
+	if (m->version < n->version) {
+		ptx_copy(s, from, m->version_text.at);
+		buf_printf(b, "%u.%u", n->version / 10, n->version % 10);
+		*from += m->version_text.size;
+	}
+	ptx_copy(s, from, start + m->behind_header);
+	s->out.word_in_global = (m->const_bytes + 7) / 8 * 8 + WORDS_BYTES > PTX_CONST_BYTES;
+	buf_puts(b, "\n");
+	if (s->file)
+		buf_printf(b, ".file %u \"" PTX_PROBE_FILE "\"\n", s->file);
+	buf_printf(b,
+		".visible .%s .align 8 .u64 " PTX_ARENA_WORD ";\n"
+		".visible .%s .align 4 .u32 " PTX_OFF_WORD ";\n",
+		ptx_word_space(s), ptx_word_space(s));
+	for (size_t i = 0; i < s->probes->declaration_count; i++)
+		if (n->declarations & 1ull << i)
+			buf_printf(b, "%s\n", s->probes->declarations[i].text);
+	return 0;
+}
+
+static void need(struct ptx_splicer *s, struct needed *n)
+{
+	vec_foreach (c, &s->chosen) {
+		const struct ptx_body *body = c->body;
+
+		n->declarations |= body->declarations;
+		if (body->version > n->version)
+			n->version = body->version;
+		if (ACTIVE_VERSION > n->version)
+			n->version = ACTIVE_VERSION;
+		if (body->sm > n->sm)
+			n->sm = body->sm;
+	}
+}
+
+/* Chooses the bodies of a kernel; none where it is no kernel with a body. */
+static int choose_for(struct ptx_splicer *s, struct ptx_names *names, const struct ptx_function *f)
+{
+	s->chosen.count = 0;
+	if (!f->entry || !f->has_body)
+		return 0;
+	if (!ptx_names_set(names, f->name.at, f->name.size))
+		return error_memory("a kernel's name");
+	s->kernel = f;
+	s->kernel_hash = ptx_kernel_hash(f->name.at, f->name.size);
+	return choose(s, names);
+}
+
+static int find_needed(struct ptx_splicer *s, struct ptx_names *names, struct needed *n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->module.functions.count; i++) {
+		int error = choose_for(s, names, &s->module.functions.items[i]);
+
+		if (error)
+			return error;
+		need(s, n);
+		any |= s->chosen.count > 0;
+	}
+	return any ? 0 : error_set(-ENOENT, "the module has no kernel of that name");
+}
+
+static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char *text, size_t size)
+{
+	struct needed needed = {0};
+	const char *from = text;
+	int error = find_needed(s, names, &needed);
+
+	if (error)
+		return error;
+	if (has_our_names(text, size))
+		return error_set(-EINVAL, "the module has names that only probes have");
+	if (!buf_reserve(&s->out.text, size + size / 4))
+		return error_memory("spliced PTX");
+	error = write_header(s, &needed, &from);
+	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
+		const struct ptx_function *f = &s->module.functions.items[i];
+
+		error = choose_for(s, names, f);
+		if (!error && s->chosen.count)
+			error = splice_kernel(s, &from);
+		else if (!error && !f->entry && f->has_body)
+			count_unseen(s, f);
+	}
+	if (error)
+		return error;
+	ptx_copy(s, &from, text + size);
+	buf_putc(&s->out.text, 0);
+	if (s->out.text.failed)
+		return error_memory("spliced PTX");
+	s->out.text.size--;
+	return 0;
+}
+
+/* The names of the module's files; the probes' own gets the number after them. */
+static int take_files(struct ptx_splicer *s)
+{
+	vec_foreach (f, &s->module.files) {
+		struct ptx_file file = {f->number, strndup(f->path.at, f->path.size)};
+
+		if (!file.path || vec_push(&s->out.files, file) < 0) {
+			free(file.path);
+			return error_memory("names of files");
+		}
+		if (f->number >= s->file)
+			s->file = f->number + 1;
+	}
+	return 0;
+}
+
+static int read_bodies(struct ptx_splicer *s)
+{
+	int error = 0;
+
+	s->uses = calloc(s->probes->body_count + 1, sizeof(*s->uses));
+	if (!s->uses)
+		return error_memory("probes");
+	for (size_t i = 0; !error && i < s->probes->body_count; i++)
+		error = ptx_body_uses(&s->probes->bodies[i], &s->uses[i]);
+	return error;
+}
+
+int ptx_splice(
+	const char *text, size_t size, const struct ptx_probes *probes, struct ptx_spliced *ret)
+{
+	struct ptx_splicer s = {.probes = probes};
+	struct ptx_names names = {0};
+	int error;
+
+	size = strnlen(text, size);
+	error = ptx_module_read(text, size, &s.module);
+	if (!error)
+		error = read_bodies(&s);
+	if (!error)
+		error = take_files(&s);
+	if (!error)
+		error = splice_all(&s, &names, text, size);
+	if (error)
+		ptx_spliced_release(&s.out);
+	else
+		*ret = s.out;
+	ptx_names_release(&names);
+	ptx_module_release(&s.module);
+	vec_release(&s.chosen);
+	vec_release(&s.labels);
+	free(s.uses);
+	return error;
+}
+
+void ptx_spliced_release(struct ptx_spliced *s)
+{
+	vec_foreach (k, &s->kernels)
+		free(k->name);
+	vec_foreach (f, &s->files)
+		free(f->path);
+	vec_release(&s->kernels);
+	vec_release(&s->lines);
+	vec_release(&s->files);
+	buf_release(&s->text);
+}

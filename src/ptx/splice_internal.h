@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the splicer share. */
+#pragma once
+
+#include "ptx/access.h"
+#include "ptx/module.h"
+#include "ptx/splice.h"
+#include "ptx/walk.h"
+
+/* Registers that a body names; the low PTX_ARGUMENTS bits are its arguments. */
+enum ptx_uses {
+	PTX_USES_COOKIE = 1 << 12,
+	PTX_USES_LANES = 1 << 13,
+	PTX_USES_ACTIVE = 1 << 14,
+	PTX_USES_KERNEL = 1 << 15,
+	PTX_USES_ARGC = 1 << 16,
+	PTX_USES_ADDR = 1 << 17,
+	PTX_USES_SIZE = 1 << 18,
+	PTX_USES_KIND = 1 << 19,
+	PTX_USES_INSN = 1 << 20,
+	PTX_USES_LINES = 1 << 21,
+	PTX_USES_ARENA = 1 << 22,
+};
+
+/* A body that is put into the kernel at hand. */
+struct ptx_chosen {
+	const struct ptx_body *body;
+	uint32_t uses;
+	uint32_t number; /* in the array of bodies */
+	bool keeps;	 /* its cookie is one that an entry sets and an exit reads */
+};
+
+struct ptx_label {
+	struct ptx_text name;
+	bool leaves; /* nothing but a return is behind it */
+};
+
+struct ptx_splicer {
+	const struct ptx_probes *probes;
+	struct ptx_module module;
+	uint32_t *uses; /* of each body */
+	uint32_t file;	/* number of the probes' own .file; 0: the module has no lines */
+	struct ptx_spliced out;
+
+	/* The kernel at hand. */
+	const struct ptx_function *kernel;
+	uint64_t kernel_hash;
+	struct vec(struct ptx_chosen) chosen;
+	struct vec(struct ptx_label) labels; /* by name; only where there is an exit body */
+	struct ptx_text loc;		     /* the .loc in effect; size 0: none */
+};
+
+/* Copies the text from *from up to `to`. */
+static inline void ptx_copy(struct ptx_splicer *s, const char **from, const char *to)
+{
+	buf_append(&s->out.text, *from, (size_t)(to - *from));
+	*from = to;
+}
+
+/* Where the module's words are. */
+static inline const char *ptx_word_space(const struct ptx_splicer *s)
+{
+	return s->out.word_in_global ? "global" : "const";
+}
+
+/* Which registers the body names; -EINVAL where it is not one block. */
+int ptx_body_uses(const struct ptx_body *body, uint32_t *ret);
+
+struct ptx_site_at {
+	enum ptx_site site; /* of memory: PTX_AT_ACCESS */
+	const struct ptx_memory *memory;
+	const struct ptx_statement *statement; /* of memory */
+	uint32_t insn;
+};
+
+/* Whether a body stands at such a site. */
+bool ptx_body_fits(const struct ptx_body *body, enum ptx_site site, const struct ptx_memory *m);
+/* Writes all chosen bodies that fit, with what they need: how many there were. */
+unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at);
+
+/* Finds out behind which labels of the kernel nothing but a return is. 0 or -ENOMEM. */
+int ptx_find_labels(struct ptx_splicer *s);
+/* Whether it leaves the kernel, where its predicate holds. */
+bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i);
+/* Writes the exit bodies and a `ret` in the place of what leaves; *from gets behind it. */
+void ptx_write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
+/* The same at the end of the body. */
+void ptx_write_last_leave(struct ptx_splicer *s);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/opencl/opencl.h"
+
+static const struct vendor_api apis[] = {
+	{"cl", "OpenCL", "OpenCL"},
+	{0},
+};
+
+static const char *const launching_calls[] = {"clEnqueueNDRangeKernel", "clEnqueueTask",
+	"clEnqueueNativeKernel", "clEnqueueCommandBuffer", NULL};
+
+static const char *const libraries[] = {OPENCL_LOADER, "libpocl", "libRusticlOpenCL",
+	"libMesaOpenCL", "libigdrcl", "libnvidia-opencl", "libamdocl", "libintelocl", NULL};
+
+/* The loader maps one of them in the program's first call, and layers at the same time. Programs
+ * that are linked to one directly have no layers. */
+const char *const opencl_drivers[] = {"libpocl.so", "libRusticlOpenCL.so", "libMesaOpenCL.so",
+	"libigdrcl.so", "libnvidia-opencl.so", "libamdocl64.so", "libintelocl.so", NULL};
+
+const struct vendor vendor_opencl = {
+	.name = "OpenCL",
+	.apis = apis,
+	.launching_calls = launching_calls,
+	.libraries = libraries,
+	.other_drivers = opencl_drivers,
+	.injection_variable = OPENCL_LAYERS_VARIABLE,
+};

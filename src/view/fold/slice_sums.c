@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events come nearly in the order of time, so what a slice has of a key is mostly added to the sum
+ * that was added to last for this key. A sum that is not found so is begun anew; all of them are
+ * added up when they are handed out, or when slices are joined.
+ */
+#include "view/fold/slice_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nice.h"
+#include "base/search.h"
+#include "profile/reader.h"
+#include "view/fold/event_nodes.h"
+
+#define SUBJECT	   "the sums of the recording"
+#define SLICES	   4096
+#define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
+#define SLICES_MIN 16
+
+struct slice_place {
+	uint32_t slice, at;
+};
+
+static const struct profile_span always = {0, UINT64_MAX};
+const struct profile_clip slice_sums_clip = {.spans = &always, .span_count = 1};
+
+static int short_memory(void)
+{
+	return error_memory(SUBJECT);
+}
+
+static void release_slices(struct slice *items, uint32_t count)
+{
+	for (uint32_t i = 0; items && i < count; i++)
+		vec_release(&items[i].sums);
+	free(items);
+}
+
+void slice_sums_release(struct slice_sums *s)
+{
+	release_slices(s->items, s->count);
+	free(s->spans);
+	keys_release(&s->keys);
+	vec_release(&s->places);
+	vec_release(&s->spreads);
+	vec_release(&s->sampled);
+	*s = (struct slice_sums){0};
+}
+
+/* ------------------------------------------------------------------ slices */
+
+/* Where the slices lie: `inner` of them between what is before and what is behind. */
+static int place_slices(struct slice_sums *s, uint32_t inner)
+{
+	struct profile_span *spans = calloc((size_t)inner + 2, sizeof(*spans));
+
+	if (!spans)
+		return short_memory();
+	spans[0].to_ns = s->start_ns;
+	for (uint32_t i = 1; i <= inner; i++) {
+		spans[i].from_ns = spans[i - 1].to_ns;
+		spans[i].to_ns = s->width_ns < UINT64_MAX - spans[i].from_ns
+					 ? spans[i].from_ns + s->width_ns
+					 : UINT64_MAX;
+	}
+	spans[inner + 1] = (struct profile_span){spans[inner].to_ns, UINT64_MAX};
+	free(s->spans);
+	s->spans = spans;
+	s->cut = (struct profile_clip){.spans = spans, .span_count = (size_t)inner + 2};
+	return 0;
+}
+
+static int make_slices(uint32_t count, struct slice **ret)
+{
+	*ret = calloc(count, sizeof(**ret));
+	return *ret ? 0 : short_memory();
+}
+
+int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t length = end_ns > start_ns ? end_ns - start_ns : 1;
+	uint32_t inner;
+	int error;
+
+	s->start_ns = start_ns;
+	s->width_ns = nice_above(length / SLICES + 1);
+	inner = (uint32_t)((length - 1) / s->width_ns + 1);
+	error = place_slices(s, inner);
+	s->count = error ? 0 : inner + 2;
+	return error ?: make_slices(s->count, &s->items);
+}
+
+static int put(struct slice_sums *s, struct slice *items, uint32_t slice, struct slice_sum sum)
+{
+	struct slice_place *place = &s->places.items[sum.key];
+	struct slice *to = &items[slice];
+
+	if (place->slice == slice && place->at < to->sums.count &&
+		to->sums.items[place->at].key == sum.key) {
+		to->sums.items[place->at].count += sum.count;
+		to->sums.items[place->at].time_ns += sum.time_ns;
+		return 0;
+	}
+	*place = (struct slice_place){slice, (uint32_t)to->sums.count};
+	s->sums++;
+	return vec_push(&to->sums, sum) ? short_memory() : 0;
+}
+
+static void forget_places(struct slice_sums *s)
+{
+	vec_foreach (place, &s->places)
+		place->slice = UINT32_MAX;
+}
+
+/* What is before and behind stays. */
+int slice_sums_join(struct slice_sums *s)
+{
+	uint64_t factor = nice_factor(s->width_ns);
+	uint32_t inner = (uint32_t)((s->count - 2 + factor - 1) / factor), last = s->count - 1;
+	struct slice *joined = NULL;
+	int error;
+
+	if (s->count - 2 <= SLICES_MIN)
+		return 0;
+	error = make_slices(inner + 2, &joined);
+	if (error)
+		return error;
+	forget_places(s);
+	s->sums = 0;
+	for (uint32_t i = 0; !error && i <= last; i++) {
+		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
+
+		for (size_t n = 0; !error && n < s->items[i].sums.count; n++)
+			error = put(s, joined, to, s->items[i].sums.items[n]);
+		vec_release(&s->items[i].sums);
+	}
+	if (error) {
+		release_slices(joined, inner + 2);
+		return error;
+	}
+	release_slices(s->items, s->count);
+	s->items = joined;
+	s->count = inner + 2;
+	s->width_ns *= factor;
+	return place_slices(s, inner);
+}
+
+/* ------------------------------------------------------------------ events */
+
+static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *key,
+	uint64_t time_ns, uint32_t count)
+{
+	static const struct slice_place nowhere = {UINT32_MAX, 0};
+	uint32_t number = 0;
+	int error = keys_add(&s->keys, key, &number);
+
+	if (!error && number >= s->places.count && vec_push(&s->places, nowhere))
+		error = short_memory();
+	return error ?: put(s, s->items, slice, (struct slice_sum){number, count, time_ns});
+}
+
+static uint32_t slice_at(const struct slice_sums *s, uint64_t time_ns)
+{
+	uint64_t n;
+
+	if (time_ns < s->start_ns)
+		return 0;
+	n = (time_ns - s->start_ns) / s->width_ns + 1;
+	return n < s->count - 1 ? (uint32_t)n : s->count - 1;
+}
+
+static int note_sampled(struct slice_sums *s, uint32_t thread)
+{
+	size_t known = s->sampled.count;
+
+	if (thread >= known) {
+		if (vec_reserve(&s->sampled, thread + 1 - known))
+			return short_memory();
+		memset(s->sampled.items + known, 0,
+			(thread + 1 - known) * sizeof(*s->sampled.items));
+		s->sampled.count = (size_t)thread + 1;
+	}
+	s->sampled.items[thread] = true;
+	return 0;
+}
+
+static bool is_sampled(const struct slice_sums *s, uint32_t thread)
+{
+	return thread < s->sampled.count && s->sampled.items[thread];
+}
+
+/* What samples have of the time in the kernel was added with them. */
+static int add_unsampled(
+	struct slice_sums *s, const struct profile_sample *sample, const struct gather_key *key)
+{
+	const struct slice_spread spread = {*key, sample->time_ns, sample->period_ns};
+
+	if (sample->kind == SAMPLE_KERNEL && is_sampled(s, sample->thread))
+		return 0;
+	return vec_push(&s->spreads, spread) ? short_memory() : 0;
+}
+
+static int add_sample(
+	struct slice_sums *s, const struct profile_sample *sample, const struct gather_key *key)
+{
+	const struct gather_key kernel = {
+		.event = EVENT_SAMPLE, .reason = SAMPLE_KERNEL, .thread = sample->thread};
+	uint32_t slice = slice_at(s, sample->time_ns);
+	int error = note_sampled(s, sample->thread);
+
+	error = error ?: add_sum(s, slice, key, sample->period_ns, 1);
+	if (!error && sample->kernel_ns)
+		error = add_sum(s, slice_at(s, sample->time_ns), &kernel, sample->kernel_ns, 0);
+	return error;
+}
+
+/* Most work lies in one slice. */
+static int add_work(
+	struct slice_sums *s, const struct profile_event *e, const struct gather_key *key)
+{
+	const struct profile_work *w = &e->work;
+	uint32_t slice = slice_at(s, w->start_ns);
+	struct profile_event piece;
+	size_t span = 0;
+	int error = 0;
+
+	if (w->duration_ns <= s->spans[slice].to_ns - w->start_ns)
+		return add_sum(s, slice, key, profile_work_ns(w), 1);
+	while (!error && clip_next_piece(&s->cut, e, &span, &piece))
+		error = add_sum(s, slice_at(s, piece.work.start_ns), key,
+			profile_work_ns(&piece.work), !piece.work.cut.continued);
+	return error;
+}
+
+static int add_event(struct slice_sums *s, const struct profile_event *e)
+{
+	struct gather_key key = event_whole_key(e);
+
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		return e->sample.kind == SAMPLE_SEEN ? add_sample(s, &e->sample, &key)
+						     : add_unsampled(s, &e->sample, &key);
+	case EVENT_CALL:
+		return add_sum(s, slice_at(s, e->call.start_ns), &key, 0, 1);
+	case EVENT_WORK:
+		return add_work(s, e, &key);
+	case EVENT_PENDING:
+		return add_sum(s, slice_at(s, e->pending.start_ns), &key, 0, 1);
+	default:
+		return 0;
+	}
+}
+
+int slice_sums_add(struct slice_sums *s, const struct profile_event *e)
+{
+	int error;
+
+	if (e->kind > EVENT_PENDING || (e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
+		return 0;
+	error = add_event(s, e);
+	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)
+		error = slice_sums_join(s);
+	return error;
+}
+
+/* ------------------------------------------------------------------ parts */
+
+static void divide(struct slice_part *p, struct profile_span range)
+{
+	const struct slice_sums *s = p->sums;
+	uint32_t first =
+		(uint32_t)search_first(i, 0, s->count, s->spans[i].from_ns >= range.from_ns);
+	uint32_t end = (uint32_t)search_first(i, 0, s->count, s->spans[i].to_ns > range.to_ns);
+	size_t rest = 0;
+
+	if (first >= end) {
+		p->first = p->end = 0;
+		p->rest[rest++] = range;
+	} else {
+		p->first = first;
+		p->end = end;
+		if (range.from_ns < s->spans[first].from_ns)
+			p->rest[rest++] =
+				(struct profile_span){range.from_ns, s->spans[first].from_ns};
+		if (s->spans[end - 1].to_ns < range.to_ns)
+			p->rest[rest++] =
+				(struct profile_span){s->spans[end - 1].to_ns, range.to_ns};
+	}
+	p->clip.spans = p->rest;
+	p->clip.span_count = rest;
+}
+
+void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct profile_reader *r)
+{
+	const struct profile_clip *whole = profile_reader_clip_of(r);
+
+	*p = (struct slice_part){.reader = r, .whole = whole};
+	if (!s || (whole && whole->span_count != 1))
+		return;
+	p->sums = s;
+	if (whole)
+		p->clip = *whole;
+	p->clip.chunks = s->chunks;
+	divide(p, whole ? whole->spans[0] : always);
+	profile_reader_clip(r, &p->clip);
+}
+
+static bool is_wanted(const struct slice_part *p, const struct gather_key *key)
+{
+	const struct profile_op *op = profile_op(p->reader, key->op);
+
+	return !p->whole ||
+	       (clip_has_thread(p->whole, key->thread) &&
+		       (!p->whole->devices || clip_has_device(p->whole, op ? op->device : 0)));
+}
+
+static int hand(const struct slice_part *p, const struct gather_sum *sum,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
+{
+	if ((!sum->time_ns && !sum->count) || !is_wanted(p, &sum->key))
+		return 0;
+	return handle(arg, sum);
+}
+
+static int hand_spreads(const struct slice_part *p,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
+{
+	const struct slice_sums *s = p->sums;
+	const struct profile_span span = {s->spans[p->first].from_ns, s->spans[p->end - 1].to_ns};
+	const struct profile_clip inside = {.spans = &span, .span_count = 1};
+	int error = 0;
+
+	vec_foreach (spread, &s->spreads) {
+		struct gather_sum sum = {.key = spread->key};
+		uint64_t start_ns = profile_meta_number(p->reader, META_START_NS, spread->end_ns);
+
+		sum.time_ns = clip_share(&inside, start_ns, spread->end_ns, spread->time_ns);
+		error = hand(p, &sum, handle, arg);
+		if (error)
+			break;
+	}
+	return error;
+}
+
+static void add_up(const struct slice_part *p, struct gather_sum *sums)
+{
+	for (uint32_t i = p->first; i < p->end; i++)
+		vec_foreach (sum, &p->sums->items[i].sums) {
+			sums[sum->key].time_ns += sum->time_ns;
+			sums[sum->key].count += sum->count;
+		}
+}
+
+int slice_part_each(const struct slice_part *p,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
+{
+	size_t keys = p->sums ? p->sums->keys.items.count : 0;
+	struct gather_sum *sums;
+	int error = 0;
+
+	if (!p->sums || p->first >= p->end)
+		return 0;
+	sums = calloc(keys + 1, sizeof(*sums));
+	if (!sums)
+		return short_memory();
+	add_up(p, sums);
+	for (size_t i = 0; !error && i < keys; i++) {
+		sums[i].key = p->sums->keys.items.items[i];
+		error = hand(p, &sums[i], handle, arg);
+	}
+	free(sums);
+	return error ?: hand_spreads(p, handle, arg);
+}

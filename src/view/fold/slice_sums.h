@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sums of a recording by slice of its time, so that any range of it is added up at once: the
+ * slices in it from memory, and what is left of it at its two ends from the file.
+ *
+ *	slices   |     |     |     |     |     |     |     |
+ *	range            [------------------------)
+ *	         from the file   from memory    from the file
+ *
+ * What crosses an edge of a slice is cut there as at the edges of a range (profile/clip.h), so the
+ * sums of a range are the same by either way, to the nanosecond. Of these are sums kept: samples,
+ * work, launches without work, and calls that ask for work; none of recordings in bursts, whose
+ * work has no weight before all of it is known.
+ *
+ * Slices become longer when there would be too many sums. Owned by the caller.
+ */
+#pragma once
+
+#include "profile/clip.h"
+#include "view/fold/keys.h"
+#include "view/fold/options.h"
+
+/* Of a key of the slice; there may be several of one key. */
+struct slice_sum {
+	uint32_t key, count; /* number; of work what begins there */
+	uint64_t time_ns;
+};
+
+struct slice {
+	struct vec(struct slice_sum) sums;
+};
+
+struct slice_place;
+
+/* Time that no sample stands for, of a thread without any: it is spread evenly. */
+struct slice_spread {
+	struct gather_key key;
+	uint64_t end_ns, time_ns;
+};
+
+struct slice_sums {
+	uint64_t start_ns, width_ns;
+	uint32_t count; /* of slices; the first and the last are all that is before and behind */
+	struct slice *items;
+	struct profile_span *spans; /* of the slices */
+	struct profile_clip cut;    /* at their edges */
+	struct keys keys;
+	struct vec(struct slice_place) places; /* by key */
+	struct vec(struct slice_spread) spreads;
+	struct vec(bool) sampled; /* by thread */
+	size_t sums;		  /* of all slices, kept */
+	/* of the same reading, which the owner sets: for what is read from the file */
+	const struct chunk_times *chunks;
+};
+
+/* Comes zeroed; release it in either case. All: 0 or -ENOMEM with error_text. */
+int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns);
+void slice_sums_release(struct slice_sums *s);
+/* Adds an event, as a reader of the whole recording has it that was given slice_sums_clip. */
+int slice_sums_add(struct slice_sums *s, const struct profile_event *e);
+/* Longer slices; nothing where there are few. */
+int slice_sums_join(struct slice_sums *s);
+/* All of a recording: readers that have it say of samples what only those of parts do. */
+extern const struct profile_clip slice_sums_clip;
+
+/* A part of a recording, between memory and file. */
+struct slice_part {
+	const struct slice_sums *sums; /* NULL: all comes from the file */
+	const struct profile_reader *reader;
+	const struct profile_clip *whole; /* NULL: the recording */
+	struct profile_span rest[2];
+	struct profile_clip clip; /* the rest */
+	uint32_t first, end;	  /* slices */
+};
+
+/* Before the first event of a reader: leaves it what no slice has of its part. `s` may be NULL; `p`
+ * has to outlive the reader. */
+void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct profile_reader *r);
+/* Hands out the sums of the slices, by event_whole_key. Of work `count` is what begins there. */
+int slice_part_each(const struct slice_part *p,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What xpuprof and the library that it preloads agree on, to run eBPF programs inside the kernels
+ * of a GPU. All memory is files in memory whose size is sealed.
+ *
+ *	library					xpuprof
+ *	  | ---- connects, probe_hello -----------> |
+ *	  | <--- probe_welcome + the control ------ |  one for each process; both write
+ *	  | <--- probe_welcome + the plan --------- |  sealed: the same for all
+ *	  |                                         |
+ *	  | ---- probe_arena ---------------------> |  for each context of the GPU API
+ *	  | <--- probe_welcome + its memory ------- |
+ *	  | ---- other messages ------------------> |  what became of an image, a kernel, ...
+ *
+ * From then on they share memory. xpuprof takes records out of the rings, which GPUs write, and
+ * raises their tails; asks for values of maps by a number; switches programs off. Each of these
+ * changes the control's `changes`, on which a thread of the library sleeps. The library waits for
+ * xpuprof where the picture has an arrow to it, two seconds at most, and never else.
+ *
+ * The shared memory of an arena (wire/arena.h):
+ *
+ *	+------------------------+ 0
+ *	| struct probe_shared	 |
+ *	+------------------------+ PROBE_TAILS_AT
+ *	| tails of the rings	 | each ARENA_SMS of 8 bytes; written by xpuprof
+ *	+------------------------+ snapshot_at
+ *	| the arena, as it was	 | when it was last copied from the GPU
+ *	+------------------------+ outside_at; the GPU has this mapped
+ *	| records of rings, maps | each at its place, from page to page
+ *	| in host memory	 |
+ *	+------------------------+
+ *
+ * Neither trusts the other's memory: positions come from the plan, and are checked by the library
+ * when it reads the plan.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/arena.h"
+
+#define PROBE_MAGIC	    0x5558504bu
+#define PROBE_VERSION	    1u
+#define PROBE_ENV_SOCKET    "XPUPROF_PROBE_SOCKET"
+#define PROBE_PAGE	    4096u
+#define PROBE_TAILS_AT	    PROBE_PAGE
+#define PROBE_CONTROL_BYTES PROBE_PAGE
+#define PROBE_PLAN_MAX	    (256u << 20)
+#define PROBE_BODIES_MAX    256u
+#define PROBE_ARENAS_MAX    64u /* of a process */
+
+struct probe_hello {
+	uint32_t magic, version, pid, unused;
+};
+
+enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY };
+
+struct probe_welcome {
+	uint32_t magic, version;
+	uint32_t gift; /* enum probe_gift: what comes with it */
+	uint32_t unused;
+};
+
+struct probe_control {
+	uint32_t magic, version;
+	/* By xpuprof. */
+	uint32_t changes; /* futex: something here or in a tail has changed */
+	uint32_t asked;	  /* number of the values that are wanted */
+	uint32_t off;	  /* programs are not to run any more */
+	uint32_t unused;
+	/* By the library. */
+	uint64_t notes_lost;  /* for which there was no room */
+	uint64_t arenas_lost; /* contexts in which no program runs, as there is no memory, ... */
+};
+
+struct probe_shared {
+	uint32_t magic, version;
+	uint32_t answered; /* number of the values that are there */
+	uint32_t ended;	   /* the context ends: there will be no others */
+	uint64_t read_ns;  /* when they were read, CLOCK_MONOTONIC; 0: never */
+	uint64_t failures; /* times that they could not be read */
+};
+
+/* The plan: this, and what it leads to by offsets from its beginning. Texts end with a NUL. */
+struct probe_plan {
+	uint32_t magic, version;
+	uint64_t size;
+	uint64_t arena_bytes, shared_bytes, snapshot_at, outside_at;
+	uint32_t map_count;
+	uint32_t body_count, outside_count, initial_count;
+	uint64_t bodies_at, outsides_at, initials_at;
+	uint64_t only_at; /* a glob that kernels have to match, too; 0: none */
+};
+
+struct probe_body {
+	uint64_t kernels_at, text_at;
+	uint32_t site; /* as the splicer numbers them */
+	uint32_t once_per_warp;
+	int32_t pair;
+	uint32_t version, sm;
+	uint32_t unused;
+};
+
+/* Memory of the host that the GPU uses: its address is to be in the header of the arena. */
+struct probe_outside {
+	uint64_t at, bytes; /* in the shared memory */
+	uint32_t address;   /* which of the header's */
+	uint32_t is_ring;
+	uint64_t control_at;	/* in the arena: control blocks of a ring */
+	uint32_t tails, unused; /* which of the tails are the ring's */
+};
+
+/* What is not 0 at the beginning. */
+struct probe_initial {
+	uint64_t data_at, bytes;
+	uint64_t at; /* in the arena, or in the shared memory */
+	uint32_t is_outside, unused;
+};
+
+/* Messages of the library. All but the first begin with what they are. */
+enum probe_message {
+	PROBE_ARENA = 1, /* is answered */
+	PROBE_KERNEL,
+	PROBE_LINES,
+	PROBE_FILE,
+	PROBE_IMAGE,
+};
+
+#define PROBE_TEXT_MAX	  3072u
+#define PROBE_LINES_MAX	  128u
+#define PROBE_MESSAGE_MAX 4096u
+
+struct probe_arena {
+	uint32_t message;
+	uint32_t device, sms;
+	uint32_t unused;
+	uint64_t context; /* its number */
+	char name[64];	  /* of the device */
+};
+
+/* A kernel in which programs run. */
+struct probe_kernel {
+	uint32_t message;
+	uint32_t bodies, returns, accesses;
+	uint64_t hash;
+	char name[PROBE_TEXT_MAX];
+};
+
+struct probe_line {
+	uint32_t insn, line;
+	uint32_t file; /* 0: not known */
+	uint32_t bytes, kind;
+};
+
+struct probe_lines {
+	uint32_t message, count;
+	uint64_t hash; /* of the kernel */
+	struct probe_line lines[PROBE_LINES_MAX];
+};
+
+/* A file that such lines are in; numbers are a process's own. */
+struct probe_file {
+	uint32_t message, number;
+	char path[PROBE_TEXT_MAX];
+};
+
+/* What became of an image, or of a part of it. */
+enum probe_fate {
+	PROBE_FATE_SPLICED,    /* amount: kernels */
+	PROBE_FATE_NO_TEXT,    /* there is only machine code */
+	PROBE_FATE_UNREADABLE, /* text: why */
+	PROBE_FATE_REFUSED,    /* by the driver; text: its log */
+	PROBE_FATE_SMALLER,    /* its kernels would not run in blocks as large as before */
+	PROBE_FATE_NO_WORD,    /* its variables were not found */
+	/* amount: in functions that kernels call */
+	PROBE_FATE_UNSEEN_ACCESSES,
+	PROBE_FATE_UNSEEN_EXITS,
+	PROBE_FATE_SLOW_WORD, /* there is no constant memory left in it */
+	PROBE_FATE_NO_MEMORY, /* no arena in a context; text: why */
+	PROBE_FATE_COUNT,
+};
+
+struct probe_image {
+	uint32_t message, fate;
+	uint64_t amount;
+	char text[PROBE_TEXT_MAX];
+};

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// The page of `xpuprof view` in a headless browser, used as a person would use it.
+//
+//	node view.js XPUPROF FOLDER BURST.xpu HOSTILE.xpu     (leaves pictures of what it saw in FOLDER)
+"use strict";
+
+const path = require("path"), {spawn} = require("child_process");
+const {is, ok, done, launch} = require("./tap.js");
+
+const [xpuprof, folder, burst, hostile] = process.argv.slice(2);
+const HEAT_ROWS = 50, NAMES_PX = 190;
+
+class Viewer {
+	async serve(file) {
+		this.process = spawn(xpuprof, ["view", "--no-browser", file], {stdio: ["ignore", "pipe", "inherit"]});
+		this.address = await new Promise((found, lost) => {
+			this.process.stdout.once("data", text => found(String(text).split("\n")[0]));
+			this.process.once("exit", () => lost(new Error("xpuprof view ended")));
+		});
+	}
+
+	async open(browser, scheme = "light", fragment = "") {
+		this.errors = [];
+		this.foreign = [];
+		this.page = await browser.newPage({viewport: {width: 1300, height: 900}, colorScheme: scheme});
+		this.page.on("pageerror", error => this.errors.push(error.message));
+		// advice on our own looking at what is drawn is none of the page's
+		this.page.on("console", message => message.text().includes("willReadFrequently") || this.errors.push(message.text()));
+		this.page.on("request", request => {
+			if (!request.url().startsWith(this.address) && !request.url().startsWith("data:"))
+				this.foreign.push(request.url());
+		});
+		await this.page.goto(this.address + fragment);
+		await this.settle();
+	}
+
+	// Until nothing is asked any more, and what came is drawn.
+	async settle() {
+		await this.page.waitForTimeout(400);
+		await this.page.locator("body[aria-busy=false]").waitFor();
+		await this.page.waitForTimeout(200);
+	}
+
+	text(selector) {
+		return this.page.locator(selector).innerText();
+	}
+
+	flame(selector) {
+		return this.page.frameLocator("#flame").locator(selector).innerText();
+	}
+
+	// The colour of a canvas at a place, in shares of its width and height: [red, green, blue, alpha].
+	pixel(canvas, x, y) {
+		return this.page.evaluate(([id, x, y]) => {
+			const c = document.getElementById(id);
+			return [...c.getContext("2d").getImageData(Math.floor(x * c.width), Math.floor(y * c.height), 1, 1).data];
+		}, [canvas, x, y]);
+	}
+
+	async heatCell(columns, column, row) {
+		return (await this.pixel("heat", (column + 0.4) / columns, 1 - (row + 0.5) / HEAT_ROWS))[3] > 0;
+	}
+
+	async drag(selector, from, to) {
+		const box = await this.page.locator(selector).boundingBox();
+		await this.page.mouse.move(box.x + from[0] * box.width, box.y + from[1] * box.height);
+		await this.page.mouse.down();
+		await this.page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, {steps: 5});
+		await this.page.mouse.up();
+		await this.settle();
+	}
+
+	async picture(name) {
+		await this.page.screenshot({path: path.join(folder, name + ".png")});
+	}
+
+	end() {
+		return new Promise(ended => {
+			this.process.once("exit", ended);
+			this.process.kill("SIGINT");
+		});
+	}
+}
+
+const COLUMNS = 70;
+// A cell of the heatmap as a place in it.
+const cell = (column, row) => [(column + 0.5) / COLUMNS, 1 - (row + 0.5) / HEAT_ROWS];
+
+async function seeBursts(v) {
+	await v.page.selectOption("#what", "work");
+	await v.settle();
+	ok((await v.text("#heat-note")).includes("1\u202fs, a cell 20\u202fms"), "a column of the heatmap is a second", await v.text("#heat-note"));
+	const wrong = [];
+	for (let column = 0; column < COLUMNS; column++)
+		for (const row of [5, 14, 15, 17, 19, 20, 25, 40]) {
+			const expected = (column % 7 === 0 && row >= 15 && row < 20) || (column === 33 && row === 25);
+			if (await v.heatCell(COLUMNS, column, row) !== expected)
+				wrong.push(`column ${column}, row ${row}: ${expected ? "nothing" : "something"} is there`);
+		}
+	ok(!wrong.length, "the heatmap shows each burst at its place, and the one short kernel", ...wrong.slice(0, 5));
+	await v.picture("view-heat");
+}
+
+async function chooseBurst(v) {
+	await v.drag("#heat", cell(14, 15), cell(14, 19));
+	is(await v.text("#range"), "14.300\u202fs to 14.400\u202fs: 100.000\u202fms", "dragging over a burst selects its time");
+	const facts = await v.flame(".facts");
+	ok(facts.includes("GPU time 100") && facts.includes("range 14.3 s to 14.4 s of 70 s"), "the flame graph is of that range", facts);
+	const names = await v.page.frameLocator("#flame").locator("metadata.names").first().textContent();
+	ok(names.includes("burst") && names.includes("often") && !names.includes("seldom"), "it has the burst's function and kernel, and no other", names);
+	await v.picture("view-burst");
+	await v.page.click("#tab-report");
+	await v.settle();
+	const report = await v.text("#report");
+	ok(/GPU time\s+100 ms in 10 pieces/.test(report), "so has the report", report.slice(0, 500));
+	await v.page.click("#tab-flame");
+}
+
+async function goBack(v) {
+	const address = v.page.url();
+	await v.page.click("#back");
+	await v.settle();
+	is(await v.text("#range"), "the whole recording", "Back shows what was selected before");
+	await v.page.goForward();
+	await v.settle();
+	ok(v.page.url() === address && (await v.text("#range")).startsWith("14.300"), "and forward goes there again", v.page.url());
+	await v.page.locator("#heat").press("Escape");
+	await v.settle();
+	is(await v.text("#range"), "the whole recording", "Escape selects everything");
+}
+
+// Rows of the axis: a group, the stream, a group, the thread.
+async function useAxis(v) {
+	await v.page.locator("#lanes").press("0");
+	await v.settle();
+	const box = await v.page.locator("#lanes").boundingBox(), width = box.width - NAMES_PX;
+	const xOf = second => (NAMES_PX + second / 70 * width) / box.width;
+	const y = (20 + 8) / box.height;
+	const drawn = async second => {
+		const [r, g, b] = await v.pixel("boxes", xOf(second) + 1 / box.width, (20 + 13) / box.height);
+		return g > r + 30 && g > b;
+	};
+	ok(await drawn(14.3) && await drawn(33.5) && !await drawn(36), "the axis shows bursts, and the kernel of a microsecond, where they are");
+	await v.page.mouse.move(box.x + xOf(33.5) * box.width + 1, box.y + 28);
+	await v.settle();
+	ok((await v.text("#tip")).includes("1 begin in this pixel"), "under the pointer is how many there are", await v.text("#tip"));
+	for (let n = 0; n < 8; n++)
+		await v.page.locator("#lanes").press("w");
+	await v.settle();
+	ok(/axis=\d+-\d+/.test(v.page.url()), "w zooms, and the address says so", v.page.url());
+	await v.drag("#lanes", [xOf(20), y], [xOf(50), y]);
+	const range = await v.text("#range");
+	ok(/^3\d\.\d+\u202fs to 3\d\.\d+\u202fs: 1\.7\d\d\u202fs$/.test(range), "dragging on the axis selects a part of what it shows", range);
+	await v.picture("view-axis");
+}
+
+async function openAgain(v, browser) {
+	await v.page.close();
+	await v.open(browser, "dark", "#view=gpu&what=work&axis=14000000000-15000000000&range=14310000000-14320000000");
+	is(await v.text("#range"), "14.310\u202fs to 14.320\u202fs: 10.000\u202fms", "an address shows what it says");
+	const box = await v.page.locator("#lanes").boundingBox();
+	await v.page.mouse.click(box.x + NAMES_PX + (box.width - NAMES_PX) * 0.355, box.y + 28);
+	await v.settle();
+	is(await v.text("#range"), "14.350\u202fs to 14.360\u202fs: 10.000\u202fms", "a click on a kernel selects its time");
+	await v.picture("view-dark");
+	await v.page.goto(v.address + "#view=none&axis=5-1&range=x&what=%3Cb%3E");
+	await v.page.reload();
+	await v.settle();
+	ok(await v.text("#range") === "the whole recording" && !v.errors.length, "an address that makes no sense shows everything", ...v.errors);
+}
+
+async function main() {
+	const browser = await launch(), v = new Viewer();
+	await v.serve(burst);
+	await v.open(browser);
+	is(await v.text("#title"), "app", "the page is headed with the program");
+	await seeBursts(v);
+	await chooseBurst(v);
+	await goBack(v);
+	await useAxis(v);
+	ok(!v.errors.length && !v.foreign.length, "nothing goes wrong, and nothing else is asked", ...v.errors, ...v.foreign);
+	await openAgain(v, browser);
+	is(await v.end(), 0, "Ctrl-C ends it");
+	await v.page.keyboard.press("0");
+	await v.page.keyboard.press("w");
+	await v.settle();
+	ok((await v.text("#error")).includes("ended"), "then the page says so", await v.text("#error"));
+	await v.page.close();
+	await v.serve(hostile);
+	await v.open(browser);
+	const alive = await v.page.evaluate(() => document.querySelectorAll("header img, header b, pre *").length);
+	ok(!alive && !v.errors.length && !v.foreign.length, "names are text, whatever is in them", ...v.errors);
+	await v.picture("view-hostile");
+	await v.end();
+	await browser.close();
+	done();
+}
+
+main().catch(error => {
+	console.log("# " + error.stack.replace(/\n/g, "\n# "));
+	process.exit(1);
+});

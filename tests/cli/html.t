@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`xpuprof export --to html`: a page as one file. That its data, added up, are what `report` and `folded` say of any range of slices, and that it
+keeps its limit. tests/browser/view_file.js uses it."""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap
+
+HELPERS = os.path.join(tap.BUILD, "tests", "helpers")
+SECOND = 10**9
+GPU = "".join(chr(ord("a") + kind) for kind in (10, 11, 12, 13, 14, 15))  # enum tree_kind: TREE_GPU_KERNEL to TREE_GPU_CODE
+
+
+def export(file, out, *options):
+    return subprocess.run([tap.PROGRAM, "export", "-o", out, *options, file], capture_output=True, text=True, timeout=300)
+
+
+def read(out):
+    with open(out, encoding="utf-8") as f:
+        page = f.read()
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return page, json.loads(found[1])
+
+
+def stacks(data, first, end):
+    """Times by node of slices, the CPU's and the GPU's."""
+    sums, times = data["sums"], {}
+    for part in sums["slices"][first:end]:
+        for i in range(0, len(part), 3):
+            times[part[i]] = times.get(part[i], 0) + part[i + 1]
+    for i in range(0, len(sums["spreads"]), 3):
+        node, until, time = sums["spreads"][i:i + 3]
+        share = lambda n: time * min(n * sums["slice_ns"], until) // until if until else time
+        times[node] = times.get(node, 0) + share(end) - share(first)
+    parents, frames = sums["nodes"][0::2], sums["nodes"][1::2]
+    gpu = [False]
+    for parent, frame in zip(parents, frames):
+        gpu.append(gpu[parent] or sums["frames"][frame][0] in GPU)
+    return sorted(time for node, time in times.items() if time and not gpu[node]), sorted(time for node, time in times.items() if time and gpu[node])
+
+
+def folded(file, view, begin, end):
+    lines = tap.run(tap.PROGRAM, "export", "--to", "folded", "--unit", "ns", "--view", view, "--by", "process,thread,device,stream", "--from", f"{begin}ns", "--to",
+                    f"{end}ns", file).splitlines()
+    return sorted(time for time in (int(line.rsplit(" ", 1)[1]) for line in lines) if time)
+
+
+def check_sums(file, data):
+    width, count = data["sums"]["slice_ns"], len(data["sums"]["slices"])
+    wrong = []
+    for _ in range(10):
+        first, end = sorted(random.sample(range(count + 1), 2))
+        got = stacks(data, first, end)
+        expected = tuple(folded(file, view, first * width, end * width) for view in ("cpu", "gpu"))
+        if got != expected:
+            wrong.append(f"{first} to {end}: {sum(got[0])} and {sum(got[1])}, export has {sum(expected[0])} and {sum(expected[1])}")
+    tap.result(count > 10 and not wrong, f"{file}: sums of slices are those of the same ranges, stack by stack", *wrong)
+
+
+def check_axis(file, data):
+    work = [n for n, row in enumerate(data["about"]["rows"]) if row["kind"] == "work"]
+    boxes, cells = data["axis"]["boxes"], data["axis"]["cells"]
+    inside = lambda begin, length: min(begin + length, SECOND) - max(begin, 0)
+    time = sum(inside(*boxes[i + 1:i + 3]) for i in range(0, len(boxes), 4) if boxes[i] in work) + sum(sum(cells.get(str(row), [])[1::3]) for row in work)
+    report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "--from", "0s", "--to", "1s", file))["gpu_ns"]
+    tap.result(time == report, f"{file}: the time axis has all work", time, report)
+
+
+def check_limit():
+    tap.run(os.path.join(HELPERS, "range_profile"), "random.xpu", "3")
+    done = export("random.xpu", "random.html")
+    _, data = read("random.html")
+    tap.result(done.returncode == 0 and not done.stderr, "a page is written", done)
+    check_sums("random.xpu", data)
+    check_axis("random.xpu", data)
+    sizes = {}
+    tap.run(os.path.join(HELPERS, "burst_profile"), "threads.xpu", "3000")
+    for limit in (50, 1):
+        done = export("threads.xpu", "limited.html", "--limit", str(limit))
+        page, data = read("limited.html")
+        sizes[limit] = len(page.encode()), data["sums"]["slice_ns"], data["about"]["column_ns"]
+        tap.result(done.returncode == 0 and sizes[limit][0] <= limit * 10**6, f"a page keeps its limit ({limit} MB)", done, sizes)
+    tap.result(sizes[1][0] < 10**6 < sizes[50][0] and sizes[1][1:] != sizes[50][1:], "what does not fit gets coarser", sizes)
+    time = sum(part[i] for slices in (data["sums"]["slices"], [data["sums"]["before"], data["sums"]["behind"]]) for part in slices for i in range(1, len(part), 3))
+    time += sum(data["sums"]["spreads"][2::3])
+    whole = json.loads(tap.run(tap.PROGRAM, "report", "--json", "threads.xpu"))
+    tap.result(time == whole["cpu_ns"] + whole["gpu_ns"], "but nothing is missing", time, whole["cpu_ns"], whole["gpu_ns"])
+    tap.run(os.path.join(HELPERS, "burst_profile"), "crowd.xpu", "5000")
+    done = export("crowd.xpu", "crowd.html", "--limit", "1")
+    tap.result(done.returncode and "--limit" in done.stderr and not os.path.exists("crowd.html"), "what cannot be small enough is refused, and there is no file", done)
+
+
+def check_hostile():
+    tap.run(os.path.join(HELPERS, "sample_profile"), "hostile", "hostile.xpu")
+    export("hostile.xpu", "hostile.html")
+    page, data = read("hostile.html")
+    tap.result(page.count("</script>") == 2 and "default-src 'none'" in page, "names end no script, and the page may load nothing", page.count("</script>"))
+    tap.result(data["about"]["title"] and len(page) - len(json.dumps(data)) < 150000, "without its data it is small")
+
+
+def check_wrong():
+    for options, words in ((["--to", "html", "--by", "thread"], "--by"), (["--to", "html", "--from", "1ms"], "ranges"), (["--to", "html", "--view", "gpu"], "--view"),
+                           (["--to", "html", "--reverse"], "--reverse"), (["--to", "html", "--limit", "0"], "--limit"), (["--to", "folded", "--limit", "5"], "--limit")):
+        done = export("random.xpu", "wrong.html" if "html" in options else "wrong.folded", *options)
+        tap.result(done.returncode == 2 and words in done.stderr, f"{' '.join(options)}: is wrong use", done)
+    with open("half.xpu", "wb") as half, open("random.xpu", "rb") as whole:
+        half.write(whole.read()[:os.path.getsize("random.xpu") // 2])
+    done = export("half.xpu", "half.html")
+    page, data = read("half.html")
+    tap.result(done.returncode == 0 and "half.xpu" in done.stderr and data["about"]["incomplete"], "of a recording that was cut short it has what there is, and says so", done)
+    done = export("notes.txt", "none.html")
+    tap.result(done.returncode == 1 and "notes.txt" in done.stderr and not os.path.exists("none.html"), "what is no recording is refused", done)
+
+
+def check():
+    random.seed(int(os.environ.get("VIEW_SEED", "1")))
+    with open("notes.txt", "w", encoding="utf-8") as f:
+        f.write("main;work 5\n")
+    check_limit()
+    check_hostile()
+    check_wrong()
+
+
+tap.main(check, lambda: "")

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# OpenCL drivers with every sort of clock, and some that lie: what contradicts itself has no time in the profile, and is
+# counted; and nothing that a program makes many of, or that never ends, costs more than its share. The driver is ours
+# (tests/targets/opencl_liar.c), so that no OpenCL is needed.
+. "$(dirname "$0")/tap.sh"
+build=$(cd "$build" && pwd)
+export XPUPROF_LIBRARY="$build/libxpuprof-inject.so"
+unset CUDA_INJECTION64_PATH OPENCL_LAYERS
+
+field() {
+	xpuprof report --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
+}
+
+# recorded LIE [COUNT]: sets kernels to "COUNT NANOSECONDS", losses
+recorded() {
+	run timeout -k 5 100 "$build/xpuprof" record -q -o p.xpu -- "$build/tests/targets/opencl_liar" "$@"
+	kernels=$(field 'sum(k["count"] for k in r["kernels"]), sum(k["total_ns"] for k in r["kernels"])')
+	losses=$(field '{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}')
+}
+
+for clock in monotonic raw realtime counter timer; do
+	recorded $clock
+	is "$status: $kernels $losses" "0: 1000 $out {}" "$clock: all work, with the driver's own times"
+	is "$(field '0 < int(r["meta"]["clock_error_ns"]) < 1000000')" True "$clock: it is known how well its clock is known"
+	is "$(field 'r["latency"]["max_ns"] < 1e9')" True "$clock: and the work is where it was asked for"
+done
+for lie in zero reversed early late huge refused failed; do
+	recorded $lie
+	is "$status: $kernels $losses" "0: 1000 0 {'gpu_untimed': 1000}" "$lie: the work is there, without times, and counted"
+done
+run xpuprof report p.xpu
+has "$out" "1,000 pieces of GPU work without times of their own" "the report says so"
+
+recorded jump
+is "$status" 0 "jump: a clock that is set is recorded"
+is "$(field '0 < r["losses"]["gpu_untimed"] <= 256 and r["gpu_ns"] == 100 * (1000 - r["losses"]["gpu_untimed"])')" True \
+	"jump: work from around that time has no times, all other has"
+
+recorded never 70000
+is "$status" 0 "never: a program of whose commands none ends, ends"
+is "$(field 'r["launches_without_work"]["unfinished"] + r["losses"]["gpu_untimed"]')" 70000 "never: all are counted"
+is "$(field 'r["launches_without_work"]["unfinished"]')" 49152 "never: only so many events are held"
+recorded kernels 60000
+is "$status: $kernels $losses" "0: 60000 6000000 {}" "kernels: sixty thousand of them"
+is "$(field 'sorted((k["name"], k["count"]) for k in r["kernels"])')" "[('one', 20000), ('three', 20000), ('two', 20000)]" \
+	"kernels: each with its name"
+recorded queues 60000
+is "$status: $kernels" "0: 60000 6000000" "queues: sixty thousand of them"
+
+# --- beside another API, over one connection
+for order in cuda-first cuda-last; do
+	LD_LIBRARY_PATH=$build/sim recorded $order
+	is "$status" 0 "$order: a program that uses two APIs is recorded"
+	is "$(field 'sorted((k["name"], k["count"]) for k in r["kernels"])')" "[('axpy', 10), ('kernel', 1000)]" \
+		"$order: the work of both, once"
+	is "$(field 'sorted((d["name"][:4], d["works"]) for d in r["devices"])')" "[('Liar', 1000), ('Simu', 10)]" \
+		"$order: each on its device"
+	is "$(field 'sum(r["works_without_stack"].values())') $losses" "0 {}" "$order: with stacks, and nothing lost"
+	is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"])')" \
+		"[('clEnqueueNDRangeKernel', 1000), ('cuCtxSynchronize', 1), ('cuLaunchKernel', 10)]" "$order: the calls of both"
+done
+done_testing

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`xpuprof view` as a server: who is answered, and that what it says of any range is what `report` and `flame` say.
+tests/browser/view.js uses its page."""
+import html
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap
+
+HELPERS = os.path.join(tap.BUILD, "tests", "helpers")
+SECOND = 10**9
+UNSEEN = ("[no sample]", "[kernel, not sampled]")
+
+
+class Viewer:
+    """It serves until the end of the block."""
+
+    def __init__(self, file, *options):
+        self.process = subprocess.Popen([tap.PROGRAM, "view", "--no-browser", *options, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        stdin=subprocess.DEVNULL, text=True, env={**os.environ, "DISPLAY": ":none"})
+
+    def __enter__(self):
+        self.address = self.process.stdout.readline().strip()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)", self.address)
+        tap.result(found, "the address is this machine's, with a secret", self.address)
+        self.port, self.secret = int(found[1]), found[2]
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.status = self.process.wait(20)
+
+    def ask(self, name, method="GET", path=None, headers=None, **words):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        path = self.secret + name if path is None else path
+        connection.request(method, path + ("?" + urllib.parse.urlencode(words) if words else ""), headers=headers or {})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, text, dict(answer.getheaders())
+
+    def json(self, name, **words):
+        status, text, _ = self.ask(name, **words)
+        if status != 200:
+            tap.result(False, f"{name} {words} is answered", status, text)
+        return json.loads(text)
+
+
+def report(file, *options):
+    return json.loads(tap.run(tap.PROGRAM, "report", "--json", *options, file))
+
+
+def range_of(begin, end):
+    return ["--from", f"{begin}ns", "--to", f"{end}ns"]
+
+
+def check_access(viewer):
+    here, secret = f"127.0.0.1:{viewer.port}", viewer.secret
+    wrong = secret[:-2] + ("0" if secret[-2] != "0" else "1") + "/"
+    for path, headers, what in ((secret, {}, "the page"), (secret, {"Host": f"localhost:{viewer.port}"}, "the page, by the name localhost"),
+                                (secret + "about.json", {"Origin": f"http://{here}"}, "what the page itself asks")):
+        status, text, got = viewer.ask("", path=path, headers=headers)
+        tap.result(status == 200 and text, f"{what} is answered", status, text[:200])
+        policy = got.get("Content-Security-Policy", "")
+        tap.result("default-src 'none'" in policy and got.get("Cache-Control") == "no-store" and got.get("Referrer-Policy") == "no-referrer",
+                   f"{what}: nothing is kept, and nothing loaded from elsewhere", got)
+    for path, headers, what in (("/", {}, "no secret"), ("/about.json", {}, "no secret before a name"), (wrong, {}, "a wrong secret"),
+                                (secret[:-1], {}, "a part of the secret"), (wrong + "about.json", {}, "a wrong secret before a name"),
+                                (secret, {"Host": f"evil.example:{viewer.port}"}, "another host's name"),
+                                (secret, {"Origin": "http://evil.example"}, "another site's script"),
+                                (secret, {"Origin": "http://127.0.0.1:1"}, "the script of another port"), (secret, {"Origin": "null"}, "no origin")):
+        status, text, _ = viewer.ask("", path=path, headers=headers)
+        tap.result(status == 403 and b"<" not in text, f"{what} is refused", status, text[:200])
+    tap.result(viewer.ask("", method="POST")[0] == 405, "nothing can be sent")
+    tap.result(viewer.ask("../../etc/passwd")[0] == 404 and viewer.ask("else")[0] == 404, "nothing else is there")
+
+
+def sums_of(answer, kind):
+    cells = answer["cells"].get(kind, [])
+    return sum(cells[1::3]), sum(cells[2::3])
+
+
+def seen_ns(file, *options):
+    """CPU time that samples stand for. What a thread ran without one is of no moment, and so on no axis."""
+    lines = tap.run(tap.PROGRAM, "export", "--to", "folded", "--view", "cpu", "--unit", "ns", *options, file).splitlines()
+    return sum(int(line.rsplit(" ", 1)[1]) for line in lines if not line.rsplit(" ", 1)[0].endswith(UNSEEN))
+
+
+def expected(file, begin, end):
+    j = report(file, *range_of(begin, end))
+    return {"run": (seen_ns(file, *range_of(begin, end)), j["samples"]), "work": (j["gpu_ns"], j["works"])}
+
+
+def check_sums(viewer, file):
+    """Each column of the axis has what the report has of its time."""
+    wrong, unit = [], viewer.json("about.json")["column_ns"]
+    for _ in range(10):
+        begin, end = sorted(random.sample(range(SECOND), 2))
+        columns = random.choice((1, 3, 7))
+        if random.random() < 0.5:  # made up of the columns that are kept
+            begin, end = begin // unit * unit, begin // unit * unit + columns * unit * random.randrange(1, SECOND // (8 * unit))
+        answer = viewer.json("sums.json", **{"from": begin, "to": end, "columns": columns})
+        for column in range(columns):
+            edges = [begin + (end - begin) * n // columns for n in (column, column + 1)]
+            if edges[0] == edges[1]:
+                continue
+            for kind, (time, count) in expected(file, *edges).items():
+                cells = answer["cells"].get(kind, [])
+                got = [tuple(cells[i + 1:i + 3]) for i in range(0, len(cells), 3) if cells[i] == column] or [(0, 0)]
+                if got[0] != (time, count):
+                    wrong.append(f"{kind} of {edges}: {got[0]}, the report has {(time, count)}")
+    tap.result(not wrong, f"{file}: sums of columns are those of the report, to the nanosecond", *wrong[:10])
+
+
+def check_rows(viewer, file, about):
+    """What boxes and cells have of the rows is all of it, however fine the axis."""
+    wrong = []
+    work = [n for n, row in enumerate(about["rows"]) if row["kind"] == "work"]
+    for _ in range(8):
+        begin, end = sorted(random.sample(range(SECOND), 2))
+        answer = viewer.json("timeline.json", **{"from": begin, "to": end, "columns": random.choice((1, 40, 3000)), "rows": ",".join(map(str, work))})
+        boxes = answer["boxes"]
+        time = sum(min(boxes[i + 1] + boxes[i + 2], end) - max(boxes[i + 1], begin) for i in range(0, len(boxes), 4))
+        time += sum(sum(cells[1::3]) for cells in answer["cells"].values())
+        whole = report(file, *range_of(begin, end))["gpu_ns"]
+        if time != whole or set(answer["cells"]) - set(map(str, work)):
+            wrong.append(f"{begin} to {end}: {time}, the report has {whole}")
+    tap.result(work and not wrong, f"{file}: boxes and cells of rows add up to the report, too", *wrong[:10])
+    answer = viewer.json("timeline.json", columns=20000, rows=",".join(map(str, work)))
+    longest = max(answer["boxes"][2::4], default=0)
+    tap.result(longest and all(name for name in answer["names"]), f"{file}: boxes have names", answer["names"][:5])
+
+
+PICTURES = (("merge", {}), ("merge", {"by": "process,thread"}), ("merge", {"graph-stack": "both"}), ("merge", {"graph-stack": "capture", "lines": 1}),
+            ("gpu", {"by": "device,stream"}), ("gpu", {"graph-stack": "capture"}), ("gpu", {"device": "0"}), ("cpu", {}), ("cpu", {"by": "thread", "reverse": 1}),
+            ("calls", {}), ("calls", {"by": "thread"}), ("off-cpu", {}), ("stall", {}), ("wall", {"reverse": 1}))
+
+
+def compare_picture(viewer, file, view, words, part):
+    options = [text for name, value in words.items() for text in ([f"--{name}", value] if isinstance(value, str) else [f"--{name}"])]
+    times = {"from": part[0], "to": part[1]} if part else {}
+    status, picture, got = viewer.ask("flame.svg", view=view, **words, **times)
+    done = subprocess.run([tap.PROGRAM, "flame", "-o", "alone.svg", "--view", view, *options, *(range_of(*part) if part else []), file], capture_output=True, text=True)
+    if done.returncode:  # nothing to draw
+        return status == 200 and got["Content-Type"].startswith("text/html")
+    with open("alone.svg", "rb") as f: # the page's runs scripts, and needs no frames but those in the data
+        alone = re.sub(rb'<g><title>.*?</g>\n', b"", f.read(), flags=re.S)
+        return status == 200 and picture == alone and b"metadata" in alone and got["Content-Type"] == "image/svg+xml"
+
+
+def check_pictures(viewer, file):
+    threads = [row["thread"].rsplit(" (", 1)[0] for row in viewer.json("about.json")["rows"] if row["kind"] == "run"]
+    for view, words in (*PICTURES, ("merge", {"thread": random.choice(threads)})):
+        parts = [None, (0, SECOND), *(sorted(random.sample(range(SECOND), 2)) for _ in range(6 if view in ("merge", "gpu", "cpu", "calls") else 1))]
+        wrong = [f"{part}" for part in parts if not compare_picture(viewer, file, view, words, part)]
+        tap.result(not wrong, f"{file}: flame graphs of ranges are those of xpuprof flame ({view} {words})", *wrong)
+
+
+def check_report(viewer, file):
+    begin, end = sorted(random.sample(range(SECOND), 2))
+    _, text, _ = viewer.ask("report.txt", **{"from": begin, "to": end, "width": 100})
+    alone = tap.run(tap.PROGRAM, "report", "--top", "20", *range_of(begin, end), file)
+    first = lambda s: [line.split() for line in s.splitlines()[:8]]
+    tap.result(first(text.decode()) == first(alone), f"{file}: so is the report", text.decode()[:600], alone[:600])
+
+
+def check_kernel():
+    """A kernel's page is that of annotate."""
+    tap.run(os.path.join(HELPERS, "stall_profile"), "small", "stalls.xpu", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/stalls"))
+    tap.run(tap.PROGRAM, "annotate", "-o", "alone.html", "matmul", "stalls.xpu")
+    with Viewer("stalls.xpu") as viewer, open("alone.html", "rb") as f:
+        svg = viewer.ask("flame.svg", view="gpu")[1].decode()
+        names = [html.unescape(line[1:]) for line in re.search(r'class="names">(.*?)<', svg, re.S)[1].split("\n") if "matmul" in line]
+        status, text, got = viewer.ask("kernel.html", kernel=names[0] if names else "")
+        tap.result(status == 200 and got["Content-Type"].startswith("text/html") and text == f.read(), "a kernel's page is that of annotate", status, names, text[:300])
+        for words, what in (({"kernel": "matmu"}, "no such kernel"), ({}, "no kernel")):
+            status, text, _ = viewer.ask("kernel.html", **words)
+            tap.result(status == 400 and text.count(b"\n") == 1, f"{what} is said", status, text[:300])
+
+
+def check_wrong(viewer):
+    for name, words, what in (("sums.json", {"from": 5, "to": 5}, "an empty range"), ("sums.json", {"from": "x"}, "no number"),
+                              ("sums.json", {"from": -1}, "a negative time"), ("sums.json", {"columns": 0}, "no columns"),
+                              ("sums.json", {"columns": 10**9}, "too many columns"), ("timeline.json", {"columns": 10}, "no rows"),
+                              ("timeline.json", {"rows": "1;2"}, "a list that is none"), ("flame.svg", {"view": "x"}, "no view"),
+                              ("flame.svg", {"by": "x"}, "no group"), ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
+                              ("report.txt", {"thread": "nobody"}, "no thread")):
+        status, text, got = viewer.ask(name, **words)
+        tap.result(status == 400 and text.count(b"\n") == 1 and got["Content-Type"].startswith("text/plain"), f"{name}: {what} is said", status, text[:300])
+    status, text, _ = viewer.ask("timeline.json", rows="99999", columns=10)
+    tap.result(status == 200 and not json.loads(text)["boxes"], "rows that are not there have nothing", status, text[:200])
+    status, text, _ = viewer.ask("flame.svg", view="off-cpu", **{"from": 0, "to": 1})
+    tap.result(status == 200 and text.startswith(b"<"), "where there is nothing to draw a page says so", text[:300])
+
+
+def sum_of(about):
+    return sum(row["count"] for row in about["rows"] if row["kind"] == "work")
+
+
+def check_crowd():
+    """A recording of many threads: what the page asks for is answered, and nothing that would take all memory."""
+    tap.run(os.path.join(HELPERS, "burst_profile"), "crowd.xpu", "2000")
+    with Viewer("crowd.xpu") as viewer:
+        rows = len(viewer.json("about.json")["rows"])
+        status, text, _ = viewer.ask("timeline.json", columns=1000, rows=",".join(map(str, range(300))))
+        tap.result(rows == 2002 and status == 200, "of many threads as many as a screen holds are shown", rows, status, text[:200])
+        status, text, _ = viewer.ask("timeline.json", columns=20000, rows=",".join(map(str, range(600))))
+        tap.result(status == 400 and b"too many" in text, "more than memory should hold is refused", status, text[:200])
+
+
+def check_growth():
+    """A recording that goes on, breaks, and goes away."""
+    with open("random.xpu", "rb") as f:
+        whole = f.read()
+    with open("growing.xpu", "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    with Viewer("growing.xpu") as viewer:
+        before = viewer.json("about.json")
+        with open("growing.xpu", "ab") as f:
+            f.write(whole[len(whole) // 2:])
+        after = viewer.json("about.json")
+        tap.result(before["incomplete"] and not after["incomplete"] and sum_of(before) < sum_of(after) and after["elapsed_ns"] == SECOND,
+                   "a recording that grows is shown as far as it is there", before["incomplete"], sum_of(before), sum_of(after))
+        tap.result(sum_of(after) == report("random.xpu")["works"], "and whole in the end", sum_of(after))
+        os.unlink("growing.xpu")
+        status, text, _ = viewer.ask("about.json")
+        tap.result(status in (400, 500) and b"growing.xpu" in text, "when it has gone, that is said", status, text)
+        with open("growing.xpu", "wb") as f:
+            f.write(os.urandom(100000))
+        status, text, _ = viewer.ask("about.json")
+        tap.result(status in (400, 500), "so is what is no recording any more", status, text)
+        shutil.copy("random.xpu", "growing.xpu")
+        tap.result(viewer.ask("about.json")[0] == 200, "it serves on")
+    tap.result(viewer.status == 0, "Ctrl-C ends it", viewer.status)
+
+
+def check_command():
+    for arguments, words in ((["none.xpu"], "none.xpu"), (["notes.txt"], "notes.txt"), (["--port", "0", "random.xpu"], "--port"),
+                             (["random.xpu", "other.xpu"], "one file at a time")):
+        with open("notes.txt", "w", encoding="utf-8") as f:
+            f.write("not a recording")
+        done = subprocess.run([tap.PROGRAM, "view", "--no-browser", *arguments], capture_output=True, text=True, timeout=20)
+        tap.result(done.returncode and words in done.stderr and not done.stdout, f"{' '.join(arguments)}: is refused with a line", done)
+    with Viewer("random.xpu") as viewer:
+        done = subprocess.run([tap.PROGRAM, "view", "--no-browser", "--port", str(viewer.port), "random.xpu"], capture_output=True, text=True, timeout=20)
+        tap.result(done.returncode and "already in use" in done.stderr, "a port that is taken is said", done)
+    os.makedirs("bin", exist_ok=True)
+    with open("bin/xdg-open", "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\n{ echo "$*"; stat -c %a "$1"; cat "$1"; } >opened.part; mv opened.part opened\n')
+    os.chmod("bin/xdg-open", 0o755)
+    environment = {**os.environ, "DISPLAY": ":1", "PATH": os.path.abspath("bin") + ":" + os.environ["PATH"], "XDG_RUNTIME_DIR": os.getcwd()}
+    with subprocess.Popen([tap.PROGRAM, "view", "random.xpu"], stdout=subprocess.PIPE, text=True, env=environment) as process:
+        address = process.stdout.readline().strip()
+        for _ in range(500):
+            if os.path.exists("opened"):
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+    with open("opened", encoding="utf-8") as f:
+        arguments, mode, page = f.read().split("\n", 2)
+    secret = address.rstrip("/").rsplit("/", 1)[1]
+    tap.result(secret not in arguments and address in page and mode == "600" and not os.path.exists(arguments),
+               "the browser is told the secret by a file of the user's alone, which is gone afterwards", arguments, mode, page)
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    with subprocess.Popen([tap.PROGRAM, "view", "random.xpu"], stdout=subprocess.PIPE, text=True, env=environment) as process:
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+    tap.result("ssh -L" in lines[1] and process.returncode == 0, "without a screen it says how to look from another machine", lines)
+
+
+def check():
+    random.seed(int(os.environ.get("VIEW_SEED", "1")))
+    tap.run(os.path.join(HELPERS, "range_profile"), "random.xpu", "7")
+    with Viewer("random.xpu") as viewer:
+        about = viewer.json("about.json")
+        tap.result(about["elapsed_ns"] == SECOND and {row["kind"] for row in about["rows"]} == {"run", "waits", "calls", "work", "counter", "driver"},
+                   "it says what the recording is, and its rows", about)
+        check_access(viewer)
+        check_sums(viewer, "random.xpu")
+        check_rows(viewer, "random.xpu", about)
+        check_pictures(viewer, "random.xpu")
+        check_report(viewer, "random.xpu")
+        check_wrong(viewer)
+    check_kernel()
+    check_crowd()
+    check_growth()
+    check_command()
+    tap.run(os.path.join(HELPERS, "sample_profile"), "hostile", "hostile.xpu")
+    with Viewer("hostile.xpu") as viewer:
+        _, page, _ = viewer.ask("")
+        names = json.dumps(viewer.json("about.json")["rows"])
+        tap.result(len(names) > 100 and b"<script>" in page and len(page) < 150000, "names that lie are text, and the page is small", len(page))
+
+
+def why_not():
+    done = subprocess.run([tap.PROGRAM, "doctor"], capture_output=True, text=True, check=False)
+    return "built without libmicrohttpd" if "built without libmicrohttpd" in done.stdout else ""
+
+
+tap.main(check, why_not)

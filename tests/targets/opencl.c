@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A program that uses OpenCL. The first argument says what it does:
+ *
+ *	truth		launches two kernels from two functions, adds up the times of its own events, and prints
+ *			"KERNEL COUNT NANOSECONDS"
+ *	names		makes, uses and releases kernels and queues, so that addresses are used again; prints as truth
+ *			does, without times
+ *	disorder	commands of a queue out of order, one after the other by events
+ *	stuck		a command that waits for an event of the program's, which never comes, among others that end
+ *	threads		four threads, each with a context and a queue of its own
+ *	fork		launches, forks; the child launches nothing and exits; launches again
+ *	long SECONDS	launches and waits, for so long; prints how often
+ *	rate COUNT	prints the CPU time of this thread that an empty kernel costs, in nanoseconds
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "opencl_api.h"
+
+static const char source[] =
+	"__kernel void scale(__global float *a, int n) { size_t i = get_global_id(0);"
+	" for (int k = 0; k < n; k++) a[i] = a[i] * 0.999f + 0.5f; }\n"
+	"__kernel void add(__global float *a, int n) { size_t i = get_global_id(0);"
+	" for (int k = 0; k < n; k++) a[i] += 1; }\n"
+	"__kernel void empty(__global float *a) { }\n";
+
+static const size_t items = 1024, group = 64;
+
+static void print_sum(const char *name, void **events, int count)
+{
+	uint64_t sum_ns = 0;
+
+	for (int n = 0; n < count; n++)
+		sum_ns += event_time(events[n], 3) - event_time(events[n], 2);
+	printf("%s %d %llu\n", name, count, (unsigned long long)sum_ns);
+}
+
+static int32_t launch(void *queue, void *kernel, void **event)
+{
+	return check("launch",
+		cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &group, 0, NULL, event));
+}
+
+STEP static int launch_scale(void *queue, void *kernel, void **event)
+{
+	return launch(queue, kernel, event) + 1;
+}
+
+STEP static int launch_add(void *queue, void *kernel, void **event)
+{
+	return launch(queue, kernel, event) + 2;
+}
+
+STEP static int wait_for_queue(void *queue)
+{
+	return check("finish", cl.clFinish(queue)) + 1;
+}
+
+static int truth(void)
+{
+	enum { SCALES = 20, ADDS = 30 };
+	void *queue = make_queue(OPENCL_QUEUE_PROFILING);
+	void *scale = make_kernel("scale", 500), *add = make_kernel("add", 200);
+	void *scales[SCALES], *adds[ADDS];
+
+	for (int n = 0; n < SCALES; n++)
+		launch_scale(queue, scale, &scales[n]);
+	for (int n = 0; n < ADDS; n++)
+		launch_add(queue, add, &adds[n]);
+	wait_for_queue(queue);
+	print_sum("scale", scales, SCALES);
+	print_sum("add", adds, ADDS);
+	return 0;
+}
+
+static int names(void)
+{
+	enum { ROUNDS = 200 };
+	static const char *const all[] = {"scale", "add", "empty"};
+	static void *seen[ROUNDS];
+	int again = 0, queues_again = 0;
+	void *before = NULL;
+
+	for (int n = 0; n < ROUNDS; n++) {
+		void *queue = make_queue(n % 2 ? OPENCL_QUEUE_PROFILING : 0);
+		void *kernel = make_kernel(all[n % 3], n % 3 == 2 ? 0 : 3);
+
+		launch(queue, kernel, NULL);
+		wait_for_queue(queue);
+		for (int i = 0; i < n; i++)
+			if (seen[i] == kernel) {
+				again++;
+				break;
+			}
+		queues_again += queue == before;
+		seen[n] = before = kernel;
+		before = queue;
+		check("release", clReleaseKernel(kernel));
+		check("release", cl.clReleaseCommandQueue(queue));
+	}
+	printf("scale 67\nadd 67\nempty 66\n");
+	fprintf(stderr, "addresses used again: %d of kernels, %d of queues\n", again, queues_again);
+	return 0;
+}
+
+static int disorder(void)
+{
+	enum { COUNT = 40 };
+	void *queue = make_queue(OPENCL_QUEUE_OUT_OF_ORDER);
+	void *scale = make_kernel("scale", 300), *add = make_kernel("add", 100), *events[COUNT];
+
+	for (int n = 0; n < COUNT; n++)
+		check("launch",
+			cl.clEnqueueNDRangeKernel(queue, n % 2 ? scale : add, 1, NULL, &items,
+				&group, n > 1, n > 1 ? &events[n - 2] : NULL, &events[n]));
+	check("wait", cl.clWaitForEvents(2, &events[COUNT - 2]));
+	return 0;
+}
+
+static int stuck(void)
+{
+	void *queue = make_queue(0), *blocked = make_queue(0), *scale = make_kernel("scale", 300);
+	void *never = made("event", clCreateUserEvent(context, NULL));
+
+	for (int n = 0; n < 10; n++)
+		launch_scale(queue, scale, NULL);
+	check("launch", cl.clEnqueueNDRangeKernel(
+				blocked, scale, 1, NULL, &items, &group, 1, &never, NULL));
+	for (int n = 0; n < 10; n++)
+		launch_scale(queue, scale, NULL);
+	wait_for_queue(queue);
+	fflush(NULL);
+	return 0;
+}
+
+static void *work_alone(void *unused)
+{
+	void *own = made("context", cl.clCreateContext(NULL, 1, &device, NULL, NULL, NULL));
+	void *queue = made("queue", cl.clCreateCommandQueue(own, device, 0, NULL));
+	void *memory = made("buffer", clCreateBuffer(own, 1, BUFFER_BYTES, NULL, NULL));
+	const int zero = 0;
+
+	for (int n = 0; n < 100; n++)
+		check("fill", cl.clEnqueueFillBuffer(
+				      queue, memory, &zero, sizeof(zero), 0, 4096, 0, NULL, NULL));
+	wait_for_queue(queue);
+	return NULL;
+}
+
+static int threads(void)
+{
+	pthread_t all[4];
+
+	for (int n = 0; n < 4; n++)
+		if (pthread_create(&all[n], NULL, work_alone, NULL))
+			die("thread", -1);
+	for (int n = 0; n < 4; n++)
+		pthread_join(all[n], NULL);
+	return 0;
+}
+
+static int forks(void)
+{
+	void *queue = make_queue(0), *scale = make_kernel("scale", 100);
+	int status = 1;
+	pid_t child;
+
+	launch_scale(queue, scale, NULL);
+	wait_for_queue(queue);
+	child = fork();
+	if (!child)
+		exit(0);
+	waitpid(child, &status, 0);
+	launch_scale(queue, scale, NULL);
+	wait_for_queue(queue);
+	return status;
+}
+
+static int last_long(int seconds)
+{
+	void *queue = make_queue(0), *scale = make_kernel("scale", 50);
+	time_t end = time(NULL) + seconds;
+	int count = 0;
+
+	for (; time(NULL) < end; count++) {
+		launch_scale(queue, scale, NULL);
+		if (count % 16 == 15)
+			wait_for_queue(queue);
+	}
+	wait_for_queue(queue);
+	printf("%d\n", count);
+	return 0;
+}
+
+static uint64_t thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* The least of several runs: what else the machine does only adds to it. */
+static int rate(int count)
+{
+	void *queue = make_queue(0), *empty = make_kernel("empty", 0);
+	uint64_t best_ns = UINT64_MAX;
+
+	launch(queue, empty, NULL);
+	wait_for_queue(queue);
+	for (int run = 0; run < 20; run++) {
+		uint64_t begun_ns = thread_ns(), took_ns;
+
+		for (int n = 0; n < count; n++)
+			cl.clEnqueueNDRangeKernel(
+				queue, empty, 1, NULL, &group, &group, 0, NULL, NULL);
+		took_ns = thread_ns() - begun_ns;
+		best_ns = took_ns < best_ns ? took_ns : best_ns;
+		wait_for_queue(queue);
+	}
+	printf("%.0f\n", (double)best_ns / count);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "truth";
+
+	begin(source);
+	if (!strcmp(what, "truth"))
+		return truth();
+	if (!strcmp(what, "names"))
+		return names();
+	if (!strcmp(what, "disorder"))
+		return disorder();
+	if (!strcmp(what, "stuck"))
+		return stuck();
+	if (!strcmp(what, "threads"))
+		return threads();
+	if (!strcmp(what, "fork"))
+		return forks();
+	if (!strcmp(what, "long"))
+		return last_long(argc > 2 ? atoi(argv[2]) : 2);
+	if (!strcmp(what, "rate"))
+		return rate(argc > 2 ? atoi(argv[2]) : 1000);
+	fprintf(stderr, "what is '%s'?\n", what);
+	return 2;
+}
