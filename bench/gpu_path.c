@@ -322,6 +322,7 @@ static void measure_reading(struct instance *i)
 
 /* As CUDA's library reports. */
 static const struct injected_api api = {TRACER_API};
+static const struct injected_api *const apis[WIRE_APIS] = {&api};
 
 static struct instance *make_instance(struct gpu_shared *shared, struct injected *s)
 {
@@ -332,8 +333,8 @@ static struct instance *make_instance(struct gpu_shared *shared, struct injected
 					      .work = drop_work,
 					      .node = drop_node,
 					      .instance_end = drop_end}};
-	*s = (struct injected){.api = &api, .shared = shared};
-	s->call_names = calloc(TRACER_CALLS, sizeof(*s->call_names));
+	*s = (struct injected){.apis = apis, .shared = shared};
+	s->call_names[0] = calloc(TRACER_CALLS, sizeof(*s->call_names[0]));
 	if (profile_writer_open(&shared->writer, "/dev/null") ||
 		tasks_new(&shared->tasks, shared->writer) ||
 		instance_open(&i, s, -1, (uint32_t)getpid()) ||

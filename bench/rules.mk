@@ -25,6 +25,15 @@ $(B)/bench/ring_writer: $(B)/obj/bench/ring_writer.o $(INJECT_OBJECTS)
 # Sees each stop of a thread.
 $(B)/bench/join: LDFLAGS += -Wl,--wrap=tracee_stop,--wrap=tracee_go
 
+# For bench/gpu/probes.py, which needs a GPU.
+BENCH_EBPF := $(if $(filter 1,$(BPF)),$(patsubst bench/ebpf/%.bpf.c,$(B)/bench/ebpf/%.bpf.o,$(wildcard bench/ebpf/*.bpf.c)))
+bench-programs: $(BENCH_EBPF)
+
+$(B)/bench/ebpf/%.bpf.o: bench/ebpf/%.bpf.c $(B)/built-with
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(CLANG) $(BPFFLAGS) -Wno-unused-variable -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
 # For bench/gpu/overhead.py, which needs a GPU.
 $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 	@mkdir -p $(@D)

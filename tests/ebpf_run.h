@@ -369,6 +369,8 @@ static inline struct run_value run_call(
 	case HELPER_RING_SUBMIT:
 		run_send(r, &a[1], r->reserved.size);
 		return zero;
+	case HELPER_LOG2:
+		return (struct run_value){.n = 63 - (uint64_t)__builtin_clzll(a[1].n | 1)};
 	case HELPER_LANES:
 		return (struct run_value){.n = 1};
 	}

@@ -48,6 +48,7 @@ static const struct ebpf_helper helpers[] = {
 	{HELPER_BLOCK_NUMBER, "block number", {0}},
 	{HELPER_THREAD_NUMBER, "thread number", {0}},
 	{HELPER_CLOCK, "clock", {0}},
+	{HELPER_LOG2, "log2", {NUMBER}},
 };
 // clang-format on
 

@@ -45,6 +45,7 @@ enum helper {
 	HELPER_BLOCK_NUMBER = 526,
 	HELPER_THREAD_NUMBER = 527,
 	HELPER_CLOCK = 528,
+	HELPER_LOG2 = 529,
 };
 
 enum helper_argument {

@@ -9,6 +9,7 @@
 #define RING_RECORDS_MIN 4096u
 #define RING_RECORDS_MAX 65536u
 #define RING_SHARE	 16 /* of max_entries, for each SM */
+#define COPY_ALIGN	 128u
 
 /* What all programs do with a map. */
 struct map_uses {
@@ -78,6 +79,12 @@ static void place_ring(
 	p->bytes = ARENA_SMS * sizeof(struct arena_ring);
 }
 
+/* Multiprocessors that add to one line of memory wait for each other. */
+static void part_copies(struct map_place *p)
+{
+	p->stride = round_up(p->stride, COPY_ALIGN);
+}
+
 static void place_entries(struct map_place *p, const struct ebpf_map *m, uint64_t threads)
 {
 	p->value_bytes = (uint32_t)round_up(m->value_size, 8);
@@ -86,15 +93,18 @@ static void place_entries(struct map_place *p, const struct ebpf_map *m, uint64_
 	p->stride = (uint64_t)p->entry_bytes * p->capacity;
 	p->copies = m->kind->shape == EBPF_SM_ARRAY ? ARENA_SMS : 1;
 	p->is_outside = m->kind->in_host_memory || (m->used_by_cpu && !m->is_section);
+	if (p->copies > 1)
+		part_copies(p);
 	if (m->kind->shape == EBPF_THREAD_ARRAY &&
 		__builtin_mul_overflow(p->stride, threads, &p->stride))
 		p->stride = UINT64_MAX; /* more than anybody allows */
 	if (m->kind->shape != EBPF_HASH)
 		return;
 	p->key_bytes = (uint32_t)round_up(m->key_size, 8);
-	p->entry_bytes += (uint32_t)sizeof(struct arena_hash_entry) + p->key_bytes;
+	p->entry_bytes = (uint32_t)sizeof(struct arena_hash_entry) + p->key_bytes;
 	p->capacity = (uint32_t)power_of_2((uint64_t)m->max_entries * 2);
-	p->stride = (uint64_t)p->entry_bytes * p->capacity;
+	p->values_at = round_up((uint64_t)p->entry_bytes * p->capacity, COPY_ALIGN);
+	p->stride = p->values_at + (uint64_t)p->value_bytes * p->capacity;
 }
 
 /* As many copies as there is room for. */
@@ -102,6 +112,7 @@ static void make_copies(struct map_place *p, uint64_t limit)
 {
 	if (!p->sum_bytes || p->shape == EBPF_THREAD_ARRAY || p->shape == EBPF_SM_ARRAY)
 		return;
+	part_copies(p);
 	for (p->copies = ARENA_SMS; p->copies > 1 && p->stride * p->copies > limit; p->copies /= 2)
 		p->is_squeezed = true;
 	p->is_sum = true;

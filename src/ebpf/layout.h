@@ -25,8 +25,10 @@ struct map_place {
 	uint64_t bytes;	      /* all copies together */
 	uint32_t value_bytes; /* a multiple of 8 */
 	uint32_t key_bytes;   /* the same, of a hash */
-	uint32_t entry_bytes; /* from value to value; of a ring, from record to record */
-	uint32_t capacity;    /* entries in each copy */
+	/* From value to value; of a ring, from record to record; of a hash, from key to key. */
+	uint32_t entry_bytes;
+	uint64_t values_at; /* in a copy of a hash: behind all keys, its values */
+	uint32_t capacity;  /* entries in each copy */
 };
 
 struct layout {

@@ -122,7 +122,8 @@ static int read_hash(struct values *v, struct place_key where, const uint8_t *co
 
 		memcpy(&head, at, sizeof(head));
 		if (head.state == ARENA_HASH_THERE)
-			error = add(v, where, key, key + v->place->key_bytes);
+			error = add(v, where, key,
+				copy + v->place->values_at + (uint64_t)i * v->place->value_bytes);
 	}
 	return error;
 }

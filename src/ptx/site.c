@@ -9,6 +9,7 @@
  *		{	the cookie; past the body in all lanes but the lowest
  *			body
  *		xpu_rest:
+ *			the lanes meet again
  *			at the entry, the cookie is kept
  *		}
  *		... each body
@@ -16,6 +17,10 @@
  *	}
  *
  * Labels and registers are local to the braces, so that nothing needs a name of its own.
+ *
+ * Lanes that a body parted (one ran it, or took longer) need not meet again by themselves: the
+ * assembler leaves them apart where a body waits in a loop, seen with ptxas 13.0 and an H100. All
+ * that follows would then run twice, and each next site would count two warps.
  */
 #include "ptx/splice_internal.h"
 
@@ -58,6 +63,19 @@ static uint32_t uses_of(const struct ptx_token *t)
 	return 0;
 }
 
+/* Opcodes and registers that begin so. */
+static const char *const not_pure[] = {"ld", "st", "atom", "red", "call", "fence", "membar", "bar",
+	"exit", "trap", "shfl", "vote", "match", "%tid", "%lane"};
+
+static bool is_not_pure(const struct ptx_token *t)
+{
+	for (size_t i = 0; i < sizeof(not_pure) / sizeof(*not_pure); i++)
+		if (t->size >= strlen(not_pure[i]) &&
+			!memcmp(t->text, not_pure[i], strlen(not_pure[i])))
+			return true;
+	return false;
+}
+
 int ptx_body_uses(const struct ptx_body *body, uint32_t *ret)
 {
 	struct ptx_lexer l = ptx_lexer_of(body->text, strlen(body->text));
@@ -71,6 +89,12 @@ int ptx_body_uses(const struct ptx_body *body, uint32_t *ret)
 		t = ptx_lex(&inside);
 		if (t.kind == PTX_WORD && *t.text == '%')
 			uses |= uses_of(&t);
+		else if (ptx_is(&t, "bra"))
+			uses |= PTX_BRANCHES;
+		else if (ptx_is(&t, "exit"))
+			uses |= PTX_ENDS_THREADS;
+		if (t.kind == PTX_WORD && is_not_pure(&t))
+			uses |= PTX_NOT_PURE;
 	} while (t.kind != PTX_TEXT_END && t.kind != PTX_BAD);
 	if (uses & USES_MEMORY && body->site < PTX_AT_LOAD)
 		return error_set(-EINVAL, "a probe names an access to memory where there is none");
@@ -213,16 +237,42 @@ static const char share_text[] = "\tbrev.b32 %xpu_t, %xpu_active;\n"
 				 "\tshfl.sync.idx.b32 %xpu_x, %xpu_x, %xpu_t, 31, %xpu_active;\n"
 				 "\tmov.b64 %xpu_cookie, {%xpu_u, %xpu_x};\n";
 
+static bool keeps(const struct ptx_chosen *c)
+{
+	return c->keeps && c->body->site == PTX_AT_ENTRY;
+}
+
+/* Whether the lowest lane runs the body for the others. One that only makes a cookie, the same in
+ * all lanes, is run in all of them: that is less than to part them and to share what one has. */
+static bool is_for_lowest(const struct ptx_chosen *c)
+{
+	return c->body->once_per_warp && (!keeps(c) || c->uses & PTX_NOT_PURE);
+}
+
+/* Whether the lanes have to meet behind the body. To share a cookie they do so anyway. Where a lane
+ * may have ended none may wait for it. */
+static bool has_to_meet(const struct ptx_chosen *c)
+{
+	if (c->uses & PTX_ENDS_THREADS || (c->body->once_per_warp && keeps(c)))
+		return false;
+	return c->body->once_per_warp || c->uses & PTX_BRANCHES;
+}
+
+static bool needs_active(const struct ptx_chosen *c)
+{
+	return is_for_lowest(c) || has_to_meet(c) || c->uses & PTX_USES_LINES ||
+	       (c->body->once_per_warp && c->uses & PTX_USES_LANES);
+}
+
 static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c)
 {
 	const struct ptx_body *body = c->body;
 	struct buf *b = &s->out.text;
-	bool keeps = c->keeps && body->site == PTX_AT_ENTRY;
 
 	if (s->file)
 		buf_printf(b, "\t.loc\t%u %u 0\n", s->file, c->number + 1);
 	buf_puts(b, "\t{\n");
-	if (c->uses & PTX_USES_COOKIE || keeps) {
+	if (c->uses & PTX_USES_COOKIE || keeps(c)) {
 		buf_puts(b, "\t.reg .b64 %xpu_cookie;\n\tmov.b64 %xpu_cookie, ");
 		if (c->keeps && body->site == PTX_AT_EXIT)
 			buf_printf(b, "%%xpu_keep%d;\n", body->pair);
@@ -234,13 +284,15 @@ static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c)
 			body->once_per_warp
 				? "\t.reg .b32 %xpu_lanes;\n\tpopc.b32 %xpu_lanes, %xpu_active;\n"
 				: "\t.reg .b32 %xpu_lanes;\n\tmov.b32 %xpu_lanes, 1;\n");
-	if (body->once_per_warp)
+	if (is_for_lowest(c))
 		buf_puts(b, lowest_text);
 	buf_puts(b, body->text);
 	buf_puts(b, "\nxpu_rest:\n");
-	if (keeps && body->once_per_warp)
+	if (has_to_meet(c))
+		buf_puts(b, "\tbar.warp.sync %xpu_active;\n");
+	if (keeps(c) && is_for_lowest(c))
 		buf_puts(b, share_text);
-	if (keeps)
+	if (keeps(c))
 		buf_printf(b, "\tmov.b64 %%xpu_keep%d, %%xpu_cookie;\n", body->pair);
 	buf_puts(b, "\t}\n");
 }
@@ -265,7 +317,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		if (ptx_body_fits(c->body, at->site, at->memory)) {
 			first = count++ ? first : c;
 			uses |= c->uses;
-			if (c->body->once_per_warp || c->uses & PTX_USES_LINES)
+			if (needs_active(c))
 				uses |= PTX_USES_ACTIVE;
 		}
 	if (!count)

@@ -7,7 +7,7 @@
 #include "ptx/splice.h"
 #include "ptx/walk.h"
 
-/* Registers that a body names; the low PTX_ARGUMENTS bits are its arguments. */
+/* Registers that a body names, the low PTX_ARGUMENTS bits being its arguments, and what it does. */
 enum ptx_uses {
 	PTX_USES_COOKIE = 1 << 12,
 	PTX_USES_LANES = 1 << 13,
@@ -20,6 +20,9 @@ enum ptx_uses {
 	PTX_USES_INSN = 1 << 20,
 	PTX_USES_LINES = 1 << 21,
 	PTX_USES_ARENA = 1 << 22,
+	PTX_BRANCHES = 1 << 23,
+	PTX_ENDS_THREADS = 1 << 24,
+	PTX_NOT_PURE = 1 << 25, /* has effects, or another result in each lane */
 };
 
 /* A body that is put into the kernel at hand. */

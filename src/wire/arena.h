@@ -57,7 +57,8 @@ enum arena_loss {
 #define ARENA_LOSSES_AT 1024
 #define ARENA_MAPS_AT	(ARENA_LOSSES_AT + ARENA_SMS * ARENA_LOSS_COUNT * 8)
 
-/* An entry of a hash: this, the key and the value, each a multiple of 8 bytes. */
+/* An entry of a hash: this and the key, a multiple of 8 bytes. Values are behind all entries: an
+ * atomic takes the line that it changes out of a multiprocessor's cache, where keys should stay. */
 enum arena_hash_state {
 	ARENA_HASH_FREE,
 	ARENA_HASH_BEING_MADE,

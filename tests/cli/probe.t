@@ -23,7 +23,7 @@ MAPS = {
     "kept": (False, 4 * 32),
     "by_key": (False, 512 * (8 + 16 + 24)),
     "per_thread": (False, 2 * 8 << 20),
-    "per_sm": (False, 256 * 2 * 8),
+    "per_sm": (False, 256 * 128),
 }
 # Programs whose stack cannot be made of registers.
 IN_MEMORY = {"guarded"}

@@ -4,11 +4,14 @@
 
     tests/gpu/probe.py                 in a built tree, on a machine with an NVIDIA GPU
 
-It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, and kills xpuprof.
+It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, and kills xpuprof. With
+nvcc also probe_kernels.cu, on both runtimes and with each compression.
 """
+import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,10 +61,17 @@ TOOLS = {
 MODES = ["launch", "options", "file", "library", "graph", "streams", "contexts", "reset", "unload", "fork-after", "fork-before"]
 
 
+@functools.cache
+def runs_plain(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=120).returncode == 0
+
+
 def check(tool, mode, how="dlsym", ptx="shapes-sm75.ptx"):
+    if not runs_plain(TARGET, os.path.join(DATA, ptx), mode, how):
+        return result(False, f"{mode}, {how}: runs without probes")
     found, n, said = probe(tool, TARGET, os.path.join(DATA, ptx), mode, how)
     got, wanted = TOOLS[tool](found, n) if found else (None, None)
-    result(n > 0 and got == wanted, f"{tool}, {mode}, {how}: {n} launches", got, wanted, said)
+    return result(n > 0 and got == wanted, f"{tool}, {mode}, {how}: {n} launches", got, wanted, said)
 
 
 def killed(tool):
@@ -76,7 +86,74 @@ def killed(tool):
     result(re.match(r"\d+$", rest) and int(rest) > 1, f"{tool}: xpuprof killed, the program runs on", rest)
 
 
+# ---- programs of the CUDA runtime ----
+
+BUILDS = {  # of probe_kernels.cu: how nvcc makes it, for a compute capability
+    "static": "-cudart static -arch=sm_{0}",
+    "shared": "-cudart shared -arch=sm_{0}",
+    **{f"PTX alone, {mode}": "-gencode arch=compute_{0},code=compute_{0} --compress-mode=" + mode for mode in ("none", "speed", "size", "balance")},
+}
+
+
+def capability():
+    said = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return said.split()[0].replace(".", "")
+
+
+def compile_kernels(nvcc, flags):
+    program = os.path.join(BUILD, "tests", "gpu", "probe_kernels")
+    os.makedirs(os.path.dirname(program), exist_ok=True)
+    libraries = os.path.join(os.path.dirname(os.path.realpath(nvcc)), "..", "lib64")
+    subprocess.run([nvcc, *flags.split(), "-Xlinker", f"-rpath,{libraries}", "-o", program, os.path.join(os.path.dirname(__file__), "probe_kernels.cu")],
+                   check=True)
+    return program
+
+
+def run_probed(program, *options):
+    """What was found, how often each kernel ran, its blocks and threads a block, and what was said."""
+    done = subprocess.run([os.path.join(BUILD, "xpuprof"), "probe", "--json", *options, "--", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120)
+    launched = {name: tuple(map(int, rest)) for name, *rest in (line.split() for line in re.findall(r"^\w+ \d+ \d+ \d+$", done.stdout, re.M))}
+    return json.loads(done.stdout[done.stdout.index("{"):]) if "{" in done.stdout else None, launched if not done.returncode else {}, done.stderr
+
+
+COUNTED = {  # by tool: what it found, and what that is of (launches, blocks, threads of a block)
+    "blocktime": (lambda f: sum(values(f, "nanoseconds")), lambda n, blocks, threads: n * blocks * threads),
+    "threadhist": (lambda f: sum(values(f, "runs")), lambda n, blocks, threads: n * blocks * threads),
+    "blocks": (lambda f: len(f["records"]) + f["losses"]["records_dropped"], lambda n, blocks, threads: n * blocks),
+    "kernel_trace": (lambda f: len(f["records"]), lambda n, blocks, threads: n),
+}
+
+
+def check_runtime(name, program):
+    for tool, (found_of, of) in COUNTED.items():
+        found, launched, said = run_probed(program, tool)
+        got, wanted = found_of(found) if found else None, sum(of(*kernel) for kernel in launched.values())
+        result(launched and got == wanted, f"{tool} of all kernels, {name}", got, wanted, launched, said)
+
+
+def check_kernels(program):
+    launched = run_probed(program, "blocktime")[1]
+    for kernel, counts in launched.items():
+        for tool, (found_of, of) in COUNTED.items():
+            found, _, said = run_probed(program, "-k", kernel, tool)
+            got = found_of(found) if found else None
+            result(got == of(*counts), f"{tool} of {kernel}: {counts[0]} launches", got, of(*counts), said)
+
+
+def check_runtimes():
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        print("programs of the CUDA runtime: skipped (no nvcc)")
+        return
+    for name, flags in BUILDS.items():
+        program = compile_kernels(nvcc, flags.format(capability()))
+        check_runtime(name, program)
+    check_kernels(program)
+
+
 def main():
+    check_runtimes()
     for tool in TOOLS:
         check(tool, "launch")
         check(tool, "streams")

@@ -4,11 +4,11 @@
  * BLOCKS blocks of THREADS threads. It checks each result bit by bit, and says on stdout how often
  * the kernel was launched.
  *
- *	probed PTX MODE [HOW [THREADS LAUNCHES]]
+ *	probed PTX MODE [HOW [THREADS LAUNCHES [SECONDS]]]
  *
  * HOW it gets at the driver's functions: "dlsym" (default), "procaddress"; the program probed_linked
  * is linked with the driver. In the mode "time" it launches so many threads so often, and prints how
- * many microseconds a launch took.
+ * many microseconds a launch took; it waits for so long before.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -72,12 +72,16 @@ static void *by_procaddress(void *library, const char *name)
 	char base[64];
 	void *f = NULL;
 
-	/* As the runtime asks: by the name without its version. */
+	/* As the runtime asks: by the name without its version. Newer ones of cuCtxCreate take
+	 * more. */
 	snprintf(base, sizeof(base), "%s", name);
-	if (strlen(base) > 3 && !strcmp(base + strlen(base) - 3, "_v2") &&
-		strcmp(base, "cuCtxCreate_v2") != 0)
+	if (strlen(base) > 3 && !strcmp(base + strlen(base) - 3, "_v2"))
 		base[strlen(base) - 3] = 0;
-	check(get(base, &f, 12080, 0, &status), name);
+	check(get(base, &f, strcmp(base, "cuCtxCreate") != 0 ? 12080 : 3020, 0, &status), name);
+	if (!f) {
+		fprintf(stderr, "probed: the driver has no %s\n", name);
+		exit(1);
+	}
 	return f;
 }
 
@@ -131,6 +135,7 @@ static struct vectors vectors_make(void)
 	OK(d.cuMemcpyHtoD_v2(v.a, a, sizeof(a)));
 	OK(d.cuMemcpyHtoD_v2(v.b, b, sizeof(b)));
 	OK(d.cuMemsetD8_v2(v.sum, 0, sizeof(a)));
+	OK(d.cuStreamSynchronize(NULL));
 	return v;
 }
 
@@ -155,6 +160,8 @@ static void expect(const struct vectors *v)
 			exit(3);
 		}
 	OK(d.cuMemsetD8_v2(v->sum, 0, sizeof(got)));
+	/* Streams that do not block do not wait for it. */
+	OK(d.cuStreamSynchronize(NULL));
 }
 
 static CUcontext context_new(void)
@@ -430,7 +437,7 @@ static void mode_fatbin(void)
 	launches = 1;
 }
 
-static long time_threads = 1 << 20, time_launches = 1000;
+static long time_threads = 1 << 20, time_launches = 1000, time_pause;
 
 static double now_us(void)
 {
@@ -467,6 +474,7 @@ static void mode_time(void)
 		OK(d.cuMemsetD8_v2(v[i], 0, bytes));
 	}
 	(void)time_of(f, params, time_launches / 10 + 1);
+	sleep((unsigned int)time_pause);
 	printf("%.3f us\n", time_of(f, params, time_launches));
 	launches = (int)(time_launches + time_launches / 10 + 1);
 }
@@ -503,6 +511,7 @@ int main(int argc, char **argv)
 	if (argc > 5) {
 		time_threads = strtol(argv[4], NULL, 10);
 		time_launches = strtol(argv[5], NULL, 10);
+		time_pause = argc > 6 ? strtol(argv[6], NULL, 10) : 0;
 	}
 	read_text();
 	find_functions(argc > 3 ? argv[3] : "dlsym");

@@ -156,12 +156,14 @@ static uint64_t hash_sum(const struct probed *p, int map, int k, uint64_t key, u
 	const struct map_place *m = &p->bodies.layout.maps[map];
 	uint64_t sum = 0;
 
-	for (uint64_t at = 0; at < m->bytes; at += m->entry_bytes) {
+	for (uint64_t i = 0; i < (uint64_t)m->copies * m->capacity; i++) {
+		uint64_t copy = i / m->capacity * m->stride, slot = i % m->capacity;
+		uint64_t at = copy + slot * m->entry_bytes;
 		uint64_t key_at = at + sizeof(struct arena_hash_entry);
 
 		if ((uint32_t)word_at(p, map, at) == ARENA_HASH_THERE &&
 			(k < 0 || word_at(p, map, key_at + (uint64_t)k * 8) == key))
-			sum += word_at(p, map, key_at + m->key_bytes + n * 8);
+			sum += word_at(p, map, copy + m->values_at + slot * m->value_bytes + n * 8);
 	}
 	return sum;
 }
@@ -171,8 +173,10 @@ static unsigned int hash_entries(const struct probed *p, int map)
 	const struct map_place *m = &p->bodies.layout.maps[map];
 	unsigned int n = 0;
 
-	for (uint64_t at = 0; at < m->bytes; at += m->entry_bytes)
-		n += (uint32_t)word_at(p, map, at) != ARENA_HASH_FREE;
+	for (uint64_t i = 0; i < (uint64_t)m->copies * m->capacity; i++)
+		n += (uint32_t)word_at(p, map,
+			     i / m->capacity * m->stride + i % m->capacity * m->entry_bytes) !=
+		     ARENA_HASH_FREE;
 	return n;
 }
 

@@ -118,8 +118,10 @@ static bool same_hash(struct twin *t)
 
 	for (int i = 0; i < RUN_ENTRIES; i++)
 		there += t->run.entries[i].there;
-	for (uint64_t at = 0; p->is_used && at < p->bytes; at += p->entry_bytes) {
-		const uint8_t *entry = t->arena + p->offset + at;
+	for (uint64_t n = 0; p->is_used && n < (uint64_t)p->copies * p->capacity; n++) {
+		const uint8_t *copy = t->arena + p->offset + n / p->capacity * p->stride;
+		const uint8_t *entry = copy + n % p->capacity * p->entry_bytes;
+		const uint8_t *value = copy + p->values_at + n % p->capacity * p->value_bytes;
 		const struct run_entry *e;
 		uint32_t state;
 
@@ -128,7 +130,7 @@ static bool same_hash(struct twin *t)
 			continue;
 		e = run_find(&t->run, entry + 8, false);
 		here++;
-		same &= e && !memcmp(e->value, entry + 8 + p->key_bytes, 24);
+		same &= e && !memcmp(e->value, value, 24);
 	}
 	return same && here == there;
 }

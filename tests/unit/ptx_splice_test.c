@@ -351,6 +351,46 @@ static void a_cookie_is_kept_only_for_a_pair_that_a_kernel_has(void)
 	ptx_spliced_release(&t);
 }
 
+/* How often the lanes of a kernel meet behind one body, and whether one gives its cookie to all. */
+static size_t meetings(struct ptx_body entry, bool *ret_shares)
+{
+	struct ptx_body exit = body(PTX_AT_EXIT, "{ mov.b64 %x, %xpu_cookie; }");
+	struct ptx_body bodies[] = {entry, exit};
+	struct ptx_spliced s;
+	size_t n;
+
+	bodies[0].pair = bodies[1].pair = 1;
+	s = splice(HEAD ".visible .entry k()\n{\n	ret;\n}\n", bodies,
+		1 + (entry.site == PTX_AT_ENTRY));
+	*ret_shares = strstr(buf_text(&s.text), "shfl.sync");
+	n = count(buf_text(&s.text), "bar.warp.sync %xpu_active;");
+	ptx_spliced_release(&s);
+	return n;
+}
+
+static void lanes_that_a_body_parted_meet_behind_it(void)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ red.global.add.u64 [%x], 1; }");
+	bool shares;
+
+	CHECK(meetings(b, &shares) == 0);
+	b.text = "{ @%p bra L; L: }";
+	CHECK(meetings(b, &shares) == 1);
+	b.text = "{ @%p bra L; exit; L: }";
+	CHECK(meetings(b, &shares) == 0);
+	b.once_per_warp = true;
+	b.text = "{ red.global.add.u64 [%x], 1; }";
+	CHECK(meetings(b, &shares) == 1 && !shares);
+	/* A cookie that is the same in all lanes is made in each; another is the lowest lane's. */
+	b.site = PTX_AT_ENTRY;
+	b.text = "{ mov.u64 %xpu_cookie, %globaltimer; }";
+	CHECK(meetings(b, &shares) == 0 && !shares);
+	b.text = "{ atom.global.add.u64 %xpu_cookie, [%x], 1; }";
+	CHECK(meetings(b, &shares) == 0 && shares);
+	b.text = "{ mov.u32 %xpu_cookie, %laneid; }";
+	CHECK(meetings(b, &shares) == 0 && shares);
+}
+
 static void arguments_are_read_in_pieces_that_their_alignment_allows(void)
 {
 	static const char text[] =
@@ -474,6 +514,7 @@ int main(void)
 	RUN(a_text_that_was_spliced_is_not_spliced_again);
 	RUN(the_word_is_in_global_where_const_is_full);
 	RUN(a_cookie_is_kept_only_for_a_pair_that_a_kernel_has);
+	RUN(lanes_that_a_body_parted_meet_behind_it);
 	RUN(arguments_are_read_in_pieces_that_their_alignment_allows);
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);

@@ -166,6 +166,11 @@ void emit_call(struct emitter *e)
 	case HELPER_GRID_SIZE:
 		emit_three(e, "nctaid");
 		break;
+	case HELPER_LOG2:
+		emit(e, "or.b64 %%ex0, %%e1, 1;");
+		emit(e, "bfind.u64 %%ew0, %%ex0;");
+		emit(e, "cvt.u64.u32 %%e0, %%ew0;");
+		break;
 	case HELPER_FENCE:
 		emit(e, "fence.acq_rel.sys;");
 		emit(e, "mov.b64 %%e0, 0;");

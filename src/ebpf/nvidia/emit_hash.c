@@ -101,11 +101,42 @@ static void take(struct hash *h, enum arena_hash_state state)
 	emit(e, "@%%ep0 bra EA%u;", h->look);
 }
 
+/* %ex1 + values_at: the value of the entry that was found or made */
+static void find_value(struct hash *h)
+{
+	emit(h->e, "mad.wide.u32 %%ex1, %%ew2, %u, %%ex5;", h->p->value_bytes);
+}
+
 static void write_value(struct hash *h)
 {
 	uint32_t size = h->e->flow->object->maps.items[h->map].value_size;
 
-	emit_copy(h->e, 3, size, "%ex2", KEY_AT + h->p->key_bytes);
+	find_value(h);
+	emit(h->e, "add.u64 %%ex1, %%ex1, %llu;", (unsigned long long)h->p->values_at);
+	emit_copy(h->e, 3, size, "%ex1", 0);
+}
+
+/*
+ * Most often the first entry is the key's. Where nothing is ever deleted, an entry that was there
+ * once is there for good, with its key: what says so is true, however old the cache that it comes
+ * from, and needs no acquire, which would empty that cache. What is not found so is looked for as
+ * ever. Assemblers compute all of this beforehand for a key that they know, as that of an access.
+ */
+static void try_first(struct hash *h)
+{
+	struct emitter *e = h->e;
+
+	emit(e, "and.b32 %%ew2, %%ew0, %u;", h->p->capacity - 1);
+	emit(e, "mad.wide.u32 %%ex2, %%ew2, %u, %%ex5;", h->p->entry_bytes);
+	emit(e, "ld.global.u32 %%ew3, [%%ex2];");
+	emit(e, "setp.eq.u32 %%ep0, %%ew3, %u;", ARENA_HASH_THERE);
+	for (unsigned int i = 0; i < key_parts(h); i++) {
+		emit(e, "ld.global.u64 %%ex3, [%%ex2+%u];", KEY_AT + i * 8);
+		emit(e, "setp.eq.and.u64 %%ep0, %%ex3, %%ek%u, %%ep0;", i);
+	}
+	find_value(h);
+	emit(e, "add.u64 %%e0, %%ex1, %llu;", (unsigned long long)h->p->values_at);
+	emit(e, "@%%ep0 bra EA%u;", h->end);
 }
 
 static void finish(struct hash *h, uint32_t label, int result, bool is_last)
@@ -149,7 +180,8 @@ static void look_up(struct hash *h, uint32_t free)
 
 	emit(e, "bra EA%u;", h->absent);
 	emit_label(e, h->found);
-	emit(e, "add.u64 %%e0, %%ex2, %u;", KEY_AT + h->p->key_bytes);
+	find_value(h);
+	emit(e, "add.u64 %%e0, %%ex1, %llu;", (unsigned long long)h->p->values_at);
 	emit(e, "bra EA%u;", h->end);
 	emit_label(e, h->full);
 	emit_loss(e, ARENA_LOSS_FULL);
@@ -186,6 +218,8 @@ void emit_hash(struct emitter *e, int32_t helper)
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 		*labels[i] = new_label(e);
 	begin(&h);
+	if (helper == HELPER_LOOKUP && h.p->is_sum)
+		try_first(&h);
 	look(&h, free);
 	compare_key(&h);
 	if (helper == HELPER_UPDATE)

@@ -13,6 +13,6 @@ __u64 enter(void *ctx)
 SEC("gpu/exit:*")
 int leave(void *ctx)
 {
-	add_to(&nanoseconds, log2_of(gpu_globaltimer() - gpu_cookie()), gpu_lanes());
+	add_to(&nanoseconds, gpu_log2(gpu_globaltimer() - gpu_cookie()), gpu_lanes());
 	return 0;
 }

@@ -31,19 +31,6 @@ static inline __attribute__((always_inline)) void add_to(void *map, __u32 key, _
 		__sync_fetch_and_add(sum, amount);
 }
 
-/* The number of the highest bit that is set: 0 for 0 and 1. */
-static inline __attribute__((always_inline)) __u32 log2_of(__u64 n)
-{
-	__u32 bit = 0;
-
-	for (__u32 width = 32; width; width /= 2)
-		if (n >> width) {
-			n >>= width;
-			bit += width;
-		}
-	return bit;
-}
-
 /* The first thread of its block: one of each block leaves in it, whatever becomes of the others. */
 static inline __attribute__((always_inline)) bool is_first_of_block(void)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* How often each thread of a grid, by its number in it, left a kernel. */
+/* How often each thread of a grid, by its number in it, left a kernel. Kernels that run beside each
+ * other have threads of the same numbers. */
 #include "ebpf/tools/common.h"
 
 TOOL_MAP(runs, MAP_THREAD_ARRAY, 1, __u32, __u64);
@@ -11,6 +12,6 @@ int leave(void *ctx)
 	__u64 *count = bpf_map_lookup_elem(&runs, &key);
 
 	if (count)
-		*count += 1;
+		__sync_fetch_and_add(count, 1);
 	return 0;
 }

@@ -64,3 +64,6 @@ static __u64 (*gpu_block_number)(void) = (void *)526;
 static __u64 (*gpu_thread_number)(void) = (void *)527;
 /* Clock cycles of the multiprocessor. */
 static __u64 (*gpu_clock)(void) = (void *)528;
+/* The number of the highest bit that is set, 0 for 0 and 1: in two instructions, where C takes some
+ * sixty. */
+static __u64 (*gpu_log2)(__u64 n) = (void *)529;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "preload/link.h"
+#include "preload/nvidia/arenas.h"
 #include "preload/nvidia/blocks.h"
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
@@ -83,10 +84,18 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 {
 	void *handle = NULL;
 	cu_result result = l->load(l->context, i->spliced.text.data, &handle);
+	struct calls calls;
+	bool stay;
 
-	if (result)
+	if (result) {
 		send_refused(result, j);
-	if (result || !blocks_stay(l, i, &handle))
+		return false;
+	}
+	/* To unload a module would end a capture of this thread. */
+	calls_begin(&calls);
+	stay = blocks_stay(l, i, &handle);
+	calls_end(&calls);
+	if (!stay)
 		return false;
 	image_send(i);
 	modules_add(handle, l->is_library);
