@@ -96,6 +96,12 @@ check-tests: all tests
 		grep -q 'last_result: [^0]' $(B)/tests.state && \
 		echo && echo "== those that failed, one at a time" && $(PROVE) --state=failed; }
 
+# What goes on at random moments, for much longer: some tens of minutes.
+.PHONY: check-long
+check-long: all tests
+	XPUPROF_BUILD=$(abspath $(B)) JOIN_KILLS=1000 JOINED_KILLS=300 JOINED_FORKINGS=100 DORMANT_KILLS=300 DORMANT_ENDS=300 \
+		DORMANT_FORKINGS=100 prove --timer $(addprefix tests/cli/,join.t joined.t dormant.t dormant_harm.t)
+
 # The same on a machine that has more to do than it can: no test depends on that.
 .PHONY: check-under-load
 STRESS ?= --cpu $(shell echo $$((2 * $$(nproc)))) --switch 1 --io 1

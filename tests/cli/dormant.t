@@ -22,7 +22,7 @@ from joining import (LIBRARY, NOBODY, ROUNDS, SIMULATED, end_well, has_library, 
 
 JOIN = os.path.join(tap.BUILD, "tests/helpers/join_once")
 JOINED = os.path.join(tap.BUILD, "tests/targets/joined.so")
-KILLS = int(os.environ.get("DORMANT_KILLS", 10))
+KILLS = int(os.environ.get("DORMANT_KILLS", 5))
 
 # Traces the threads of a process whose names do not begin as ours do; "stop": and stops the last of them.
 TRACER = r"""
