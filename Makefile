@@ -3,6 +3,7 @@
 #	make                       everything that users run
 #	make check                 all tests (./test.sh installs what they need first)
 #	make check-kernels         the tests on other kernels, in virtual machines
+#	make check-long            what happens at random moments, hundreds of times (tens of minutes)
 #	make check-under-load      all tests beside stress-ng, on a machine that is busy
 #	make check-pythons         Python stacks in other interpreters, which it fetches or builds (minutes)
 #	make fuzz FUZZ_SECONDS=30  each fuzzer of tests/fuzz/ for so long

@@ -81,6 +81,8 @@ tools/install-packages style || echo "how sources are formatted will not be chec
 mkdir -p $logs
 begin browser tests/browser/install.sh build/browser
 begin prometheus tests/prometheus/fetch build/prometheus
+kernel=6.1
+[ "$quick" ] || begin modules tests/vm/build-modules $kernel # which fetches the kernel, too
 say "build"
 unit=0 # with sanitizers alone, which find all that would be found without
 [ -z "$quick" ] || unit=1
@@ -104,7 +106,8 @@ for test in programs samples launches walk waits monitor_programs monitor_drm bl
 done
 # An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: each has the
 # processors for itself, but for what yields to it. The sanitizers' build is wanted before the fuzzers.
-begin kernel make UNIT=0 check-kernels KERNELS=tests/vm/kernels/6.1 KERNEL_TESTS="$kernel_tests"
+show modules "a kernel and modules for it" || echo "they could not be had; tests in virtual machines will say so"
+begin kernel make UNIT=0 check-kernels KERNELS=tests/vm/kernels/$kernel KERNEL_TESTS="$kernel_tests"
 begin sanitized nice -n 10 make -j"$jobs" SAN=1 all tests
 begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 begin style nice -n 19 make check-style

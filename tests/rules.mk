@@ -6,13 +6,15 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
 CLI_TESTS := $(wildcard tests/cli/*.t)
 
-# With sanitizers these lead through nothing that others do not: they are about the library in the program and the
-# simulated GPU, which are never sanitized, about this tree, what a browser makes of files, what the kernel measures, with
-# whose rights files are opened, and what is slow, too large or killed.
-UNSANITIZED := $(patsubst %,tests/%.t,$(addprefix cli/,bench browser cpu_time cupti_ends deep_stacks docs dormant dormant_harm go guesses inject ptx readers \
-	install join joined kill launches off_cpu opencl opencl_lies overhead own_thread ordinary_user sampling sim sim_layout situations \
-	probe_run stacks stalls_record stalls_truth observed structure top vendor_words) \
-	$(addprefix attack/,blocking_file blocking_memory joined_files little_memory own_root) truth/truth truth/python)
+# With sanitizers run all unit tests, and of the others those that lead whole commands through code that reads what nobody
+# vouches for: profiles and pictures of them, programs and their debug information, memory and maps of other processes, GPU code,
+# what a library sends, requests over HTTP. The others are about the library in the program and the simulated GPU, which are
+# never sanitized, about this tree, moments, rights, what the kernel measures or a browser shows; where they read such things, it
+# is through the same code.
+SANITIZED := $(patsubst %,tests/cli/%.t,annotate changed_profiles cubin demo diff export html jit markers metrics pprof_files \
+	printable probe python ranges record sandbox symbolize view whole_stacks) \
+	$(patsubst %,tests/attack/%.t,chunks debug_loops debug_server descriptors elf_files endless_name jitdump names perf_map \
+	probe python_loops ring ring_over slow_headers socket)
 
 # make UNIT=0 check: without the unit tests, which ./test.sh runs with sanitizers.
 UNIT ?= 1
@@ -80,19 +82,25 @@ TEST_SECONDS ?= 600
 TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
 PROVE := XPUPROF_BUILD=$(abspath $(B)) HARNESS_RULESFILE=tests/order.yml prove --statefile $(B)/tests.state --timer \
-	--failures --comments --exec "setpriv --pdeathsig TERM timeout -k 10 $(TEST_SECONDS)"
+	--failures --comments --exec "setpriv --pdeathsig TERM tests/limited $(TEST_SECONDS)"
 
 # On a machine that is busier than any of them expects, a test of what a moment holds may fail: those that do get one
 # more try, by themselves, and what the first one said stays in the output.
 .PHONY: check check-tests
 check: check-style check-tests
 
-CHECKED = $(if $(filter 1,$(UNIT)),$(UNIT_TESTS)) $(filter-out $(if $(filter 1,$(SAN)),$(UNSANITIZED)),$(CLI_TESTS))
+CHECKED = $(if $(filter 1,$(UNIT)),$(UNIT_TESTS)) $(if $(filter 1,$(SAN)),$(SANITIZED),$(CLI_TESTS))
 check-tests: all tests
 	@rm -f $(B)/tests.state
 	@$(PROVE) --state=save -j $(TEST_JOBS) $(CHECKED) || { \
 		grep -q 'last_result: [^0]' $(B)/tests.state && \
 		echo && echo "== those that failed, one at a time" && $(PROVE) --state=failed; }
+
+# What goes on at random moments, for much longer: some tens of minutes.
+.PHONY: check-long
+check-long: all tests
+	XPUPROF_BUILD=$(abspath $(B)) JOIN_KILLS=1000 JOINED_KILLS=300 JOINED_FORKINGS=100 DORMANT_KILLS=300 DORMANT_ENDS=300 \
+		DORMANT_FORKINGS=100 prove --timer $(addprefix tests/cli/,join.t joined.t dormant.t dormant_harm.t)
 
 # The same on a machine that has more to do than it can: no test depends on that.
 .PHONY: check-under-load
@@ -118,7 +126,11 @@ FUZZ_SECONDS ?= 30
 FB := build/fuzz
 FUZZFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
-FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
+# What no fuzzer needs, is not built for them: where one comes to need more, it does not link.
+FUZZ_SOURCES := $(filter-out $(wildcard src/monitor/*.c) $(patsubst %,src/%/%,bpfload capture cmd correlate ebpf/tools join \
+	monitor/tables page probe record serve top view/timeline),$(SOURCES)) \
+	$(addprefix src/capture/,changes.c cpus.c perf_maps.c perf_ring.c) src/join/filters.c
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
 # theirs in tests/fuzz/seeds/NAME/.
 # What files claim takes 256 MiB at most (src/elf/limits.h); sanitizers keep as much again of what was freed.

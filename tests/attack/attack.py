@@ -45,6 +45,7 @@ MEMORY_MORE = 256 * MIB     # what an attack may cost above a quiet recording
 STOP_MAX_S = 1              # for which the loop may stand still; the goal is a tenth, on a machine that is not busy
 DEADLINE_S = 60             # after which a recorder counts as hanging
 EPOLL_WAIT = {"x86_64": "232 ", "aarch64": "22 "}.get(platform.machine(), "none")
+RECVMSG = {"x86_64": "47 ", "aarch64": "212 "}.get(platform.machine(), "none")
 TRACING = "/sys/kernel/tracing"
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -32,8 +32,10 @@ def check_server(quiet, how):
         if how == "endless":
             limits = attack.wait_until(lambda: [n for n in size_limits(r) if n] or r.process.poll() is not None)
             attack.result(limits and limits != True and limits[0] <= SENT_MAX, "what a server sends has a bound", limits)
-        else:
+        if how in ("endless", "slow"):
             time.sleep(0.3)
+        else:
+            r.wait()
         # Whoever does not want to wait for servers sends another signal.
     attack.end(target)
     attack.end(server)

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROGRAMS 400
+#define PROGRAMS 100
 
 static void run(const char *path)
 {

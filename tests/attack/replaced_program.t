@@ -11,7 +11,7 @@ def check():
     quiet = attack.quiet("--cpu-only")
     for what in "pipe", "/dev/tty":
         with attack.Recorder("--cpu-only", "-F", 9973, command=[attack.program("replaced_program"), what],
-                             user=attack.STRANGER, cwd=attack.folder(attack.STRANGER), deadline=15) as r:
+                             user=attack.STRANGER, cwd=attack.folder(attack.STRANGER)) as r:
             r.wait()
         attack.check_lived(r, f"programs replaced by {what}", quiet)
         attack.note(r.losses())

@@ -224,9 +224,12 @@ def check_whole_system():
     """Of processes that no sample has seen, too; getrusage() has those that a shell waited for."""
     name = f"tree{os.getpid()}"
     os.link("program", name)
+    if os.path.exists("p.xpu"):
+        os.remove("p.xpu")
     recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--cpu-only", "-a", "-o", "p.xpu"])
     try:
-        time.sleep(1)  # it has begun
+        wait_for(lambda: os.path.exists("p.xpu") and os.path.getsize("p.xpu"))  # it has begun
+        time.sleep(0.5)
         used_ns, trees = 0, []
         for _ in range(3):
             pid, ns = map(int, tap.run(f"./{name}", "tree").split())

@@ -22,7 +22,7 @@ from joining import (LIBRARY, NOBODY, ROUNDS, SIMULATED, end_well, has_library, 
 
 JOIN = os.path.join(tap.BUILD, "tests/helpers/join_once")
 JOINED = os.path.join(tap.BUILD, "tests/targets/joined.so")
-KILLS = int(os.environ.get("DORMANT_KILLS", 10))
+KILLS = int(os.environ.get("DORMANT_KILLS", 5))
 
 # Traces the threads of a process whose names do not begin as ours do; "stop": and stops the last of them.
 TRACER = r"""
@@ -151,7 +151,7 @@ def lacks(blocked):
 def check_twice():
     for form in ("", "_runtime"):
         with running(ROUNDS + form, "--threads", "3", "--pause", "1000", prepared=True) as program:
-            wait_for(lambda: sleepers(program.pid))
+            wait_for(lambda: sleepers(program.pid) and is_asleep(program.pid))
             tracer = Tracer(program.pid)
             done = record_joined(program.pid, "--gpu-only")
             whole(f"rounds{form}, woken while another process traces it")
@@ -185,6 +185,7 @@ def check_two():
         whole("the first of two recorders", "first.xpu")
         tap.result(lost("second.xpu").get("gpu_taken") == 1 and not report("second.xpu")["gpu_ns"],
                    "the second finds the first", lost("second.xpu"))
+        wait_for(lambda: is_asleep(program.pid))
         record_joined(program.pid)
         whole("the next")
         tap.result(report()["meta"].get("woken") == str(program.pid) and end_well(program),

@@ -19,8 +19,8 @@ from joining import (LIBRARY, ROUNDS, SIMULATED, TARGET, end_well, record, recor
                      wait_for, whole, why_not)
 
 WHAT = ("launch", "threads", "fork", "forks", "orphan", "spawn", "exec", "close", "_exit", "signals", "descriptors")
-ENDS = int(os.environ.get("DORMANT_ENDS", 20))
-FORKINGS = int(os.environ.get("DORMANT_FORKINGS", 8))
+ENDS = int(os.environ.get("DORMANT_ENDS", 8))
+FORKINGS = int(os.environ.get("DORMANT_FORKINGS", 4))
 
 
 def said_by(what, prepared):

@@ -13,7 +13,8 @@ import sys
 import tap
 from tap import PROGRAM, can_record, result, run
 
-# By the CPU time of the thread, so that no load changes the shares. What is called meanwhile is native code. What Python does
+# By the CPU time of the thread, so that no load changes the shares, and in turns, since the first samples may come before it is
+# known how to read the interpreter. What is called meanwhile is native code. What Python does
 # alone needs nothing but its evaluation loop, and asks for the time rarely: where that is a system call, it is native time.
 SHARES = """
 import ctypes, time
@@ -22,7 +23,7 @@ strlen, data = ctypes.CDLL(None).strlen, b"x" * (4 << 20)
 def python_alone(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        for i in range(20000):
+        for i in range(2000):
             a = b = c = d = i; a = d; b = c; c = b; d = a; a = c; b = d; a = d; b = c; c = b; d = a; a = c; b = d
 
 def native_below(seconds):
@@ -34,11 +35,12 @@ def calls_itself(depth, seconds):
     return calls_itself(depth - 1, seconds) if depth else python_alone(seconds)
 
 def calls_both():
-    calls_itself(5, 0.4)
-    native_below(0.8)
+    calls_itself(5, 0.04)
+    native_below(0.08)
 
-python_alone(0.4)
-calls_both()
+for _ in range(10):
+    python_alone(0.04)
+    calls_both()
 """
 
 def is_near(ns, whole_ns, share):

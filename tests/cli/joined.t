@@ -21,8 +21,8 @@ import tap
 from joining import (NOBODY, ROUNDS, SIMULATED, TARGET, end_well, has_library, is_left, kill_recorders, lost, record,
                      record_joined, report, run_parts, running, state_of, text_of, wait_for, whole, why_not)
 
-KILLS = int(os.environ.get("JOINED_KILLS", 12))  # a thousand take some minutes
-FORKINGS = int(os.environ.get("JOINED_FORKINGS", 10))
+KILLS = int(os.environ.get("JOINED_KILLS", 6))
+FORKINGS = int(os.environ.get("JOINED_FORKINGS", 4))
 
 
 def record_begin(*options):
@@ -190,12 +190,14 @@ def check_forks():
 def check_forking():
     """Children that are forked at whatever moment, and end by exit(): while the library comes, is there, and goes."""
     with running(TARGET, "forking") as program:
-        clean = True
+        unclean = []
         for _ in range(FORKINGS):
             done = record_joined(program.pid, "--gpu-only", seconds=0.05)
-            clean = wait_for(lambda: is_left(program.pid)) and not done.returncode and clean
-        tap.result(clean and state_of(program.pid)[2] == ["/memfd:xpuprof-stay"], f"a program that does nothing but fork is joined {FORKINGS} times", done.stderr,
-                   state_of(program.pid))
+            left = wait_for(lambda: is_left(program.pid))
+            if done.returncode or not left:
+                unclean.append((left, done))
+        tap.result(not unclean and state_of(program.pid)[2] == ["/memfd:xpuprof-stay"],
+                   f"a program that does nothing but fork is joined {FORKINGS} times", *unclean, state_of(program.pid))
         tap.result(end_well(program) and "child" not in text_of("log"), "none of its children fails in exit(), or hangs",
                    text_of("log")[-500:])
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Messages that carry descriptors: memory arrives, nothing else does, and what is slow to close
- * holds nobody up for longer than once. This program is executed to receive them, as xpuprof is. */
+ * holds nobody up for longer than once. This program is executed to receive them, as xpuprof is;
+ * it takes longer to begin than a message may. */
 #include "gpu/injected/descriptors.h"
 
 #include <arpa/inet.h>
@@ -10,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attack/client.h"
@@ -152,8 +154,10 @@ static void one_that_is_closed_carries_nothing_or_stays_open(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND)) {
+		nanosleep(&(struct timespec){.tv_nsec = 2 * PASSED_LIMIT_NS}, NULL);
 		return sandbox_run(argv[2]);
+	}
 	if (profile_writer_open(&writer, "/dev/null"))
 		return 1;
 	RUN(memory_arrives_and_nothing_else);

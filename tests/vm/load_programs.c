@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loads each program of a BPF object by itself, as TAP, and notes what the verifier had to look at.
+ * Loads the programs of a BPF object, as TAP, and notes what the verifier had to look at: all at
+ * once, and each by itself where that fails.
  *
  * usage: load_programs FILE.bpf.o
  *
@@ -63,6 +64,44 @@ static void choose_program(struct bpf_object *object, const char *name, char *lo
 		if (chosen)
 			bpf_program__set_log_level(program, STATS);
 	}
+}
+
+static int prepare_all(struct bpf_object *object, struct outcome *outcomes)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		outcomes->log = calloc(1, LOG_BYTES);
+		if (!outcomes->log)
+			return -1;
+		bpf_program__set_log_buf(program, outcomes->log, LOG_BYTES);
+		bpf_program__set_log_level(program, STATS);
+		outcomes++;
+	}
+	return 0;
+}
+
+/* Whether they all load. The kernel's types are read once then, which takes longer than many a
+ * program. */
+static bool load_all(const char *path, struct outcome *outcomes, int count)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	bool loaded;
+
+	if (!object)
+		return false;
+	choose_maps(object);
+	loaded = !prepare_all(object, outcomes) && !bpf_object__load(object);
+	bpf_object__close(object);
+	for (int i = 0; i < count; i++) {
+		outcomes[i].loaded = loaded;
+		if (loaded)
+			continue;
+		free(outcomes[i].log);
+		outcomes[i].log = NULL;
+	}
+	return loaded;
 }
 
 static int load_one(const char *path, struct outcome *o)
@@ -153,6 +192,7 @@ int main(int argc, char **argv)
 {
 	static struct outcome outcomes[PROGRAMS_MAX];
 	int count, failed = 0;
+	bool all;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: load_programs FILE.bpf.o\n");
@@ -160,7 +200,8 @@ int main(int argc, char **argv)
 	}
 	libbpf_set_print(keep);
 	count = find_programs(argv[1], outcomes);
-	for (int i = 0; i < count; i++)
+	all = count > 0 && load_all(argv[1], outcomes, count);
+	for (int i = 0; i < count && !all; i++)
 		if (load_one(argv[1], &outcomes[i]))
 			count = -1;
 	if (count <= 0) {

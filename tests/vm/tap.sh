@@ -13,15 +13,16 @@ stack_sources() {
 recorded() {
 	source=$1
 	shift
-	rm -f p.xpu
+	rm -f p.xpu p.json
 	[ "$source" = default ] || set -- --stack-source "$source" "$@"
 	run timeout 120 "$build/xpuprof" record -q -o p.xpu "$@"
 }
 
-# told EXPRESSION: of the report in JSON, r
+# told EXPRESSION: of the report in JSON, r, which is made once, and read by a Python without its site's modules: both take
+# seconds where the processor is emulated
 told() {
-	xpuprof report --json p.xpu 2>/dev/null |
-		python3 -c "import json, sys; r = json.load(sys.stdin); s = r['stacks']; print($1)"
+	[ -s p.json ] || xpuprof report --json p.xpu >p.json 2>/dev/null
+	python3 -SE -c "import json; r = json.load(open('p.json')); s = r['stacks']; print($1)"
 }
 
 # What a recording has to say about its stacks and losses, as comments.

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Waits of threads on this kernel: tests/cli/off_cpu.t, or where it is too old one line that says so.
+# Waits of threads on this kernel, by each program that has to do with them: the tests of tests/cli/off_cpu.t that need no more
+# (waits_more.t has the others); or where it is too old one line that says so.
 . "$(dirname "$0")/tap.sh"
 command -v python3 >/dev/null || skip_all "there is no python3"
 
 recorded default --cpu-only --off-cpu -- "$build/tests/vm/busy" 500
 case $err in
 *"no waits"*) ;;
-*) XPUPROF_BUILD=$build exec "$here/../cli/off_cpu.t" ;;
+*) XPUPROF_BUILD=$build exec "$here/../cli/off_cpu.t" known_waits threads unfinished attached ;;
 esac
 is "$status" 0 "without waits everything else is recorded"
 has "$err" "Linux 5.12 or later" "a line says why there are none"

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "gpu/injected/instance.h"
 #include "sandbox/child.h"
+#include "sandbox/limits.h"
 #include "sandbox/reader.h"
 #include "sandbox/sandbox.h"
 
@@ -98,6 +99,27 @@ static void on_passed(void *context, uint64_t tag, struct child_reply *reply)
 	reply->fd = -1;
 }
 
+static void on_hello(void *context, uint64_t tag, struct child_reply *reply)
+{
+}
+
+/* What it takes to begin is nothing that a connection holds up. */
+static int greet(struct injected *s)
+{
+	const struct child_request r = {.kind = REQUEST_HELLO,
+		.limit_ns = HELLO_LIMIT_NS,
+		.fds = {-1, -1},
+		.done = on_hello};
+
+	return child_pid(s->receiver) < 0 ? child_ask(s->receiver, &r) : 0;
+}
+
+void descriptors_begin(struct injected *s)
+{
+	if (s->receiver && !greet(s))
+		child_pump(s->receiver);
+}
+
 /* The other process's answer to a question about a connection: 0 or -errno. */
 static int ask(struct injected *s, uint32_t kind, int socket, struct passed *p)
 {
@@ -109,7 +131,7 @@ static int ask(struct injected *s, uint32_t kind, int socket, struct passed *p)
 	int error = s->held_up < HELD_UP_MAX ? 0 : -EBUSY;
 
 	s->messages_left -= s->messages_left < PASSED_COST ? s->messages_left : PASSED_COST;
-	error = error ?: child_ask(s->receiver, &r);
+	error = error ?: greet(s) ?: child_ask(s->receiver, &r);
 	if (!error && !child_wait(s->receiver, &p->done, clock_now_ns() + PASSED_MAX_NS))
 		child_drop(s->receiver);
 	error = error ?: p->done ? p->error : -ETIME;

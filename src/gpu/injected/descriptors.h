@@ -15,6 +15,9 @@ struct instance;
 /* From now on another process receives them: `program` as in sandbox/child.h. Before anybody can
  * connect. 0 or -errno. */
 int descriptors_open(struct injected *s, const char *program);
+/* Begins that process, if it has not begun, so that a message that needs it soon need not wait for
+ * that. */
+void descriptors_begin(struct injected *s);
 /* Before anything is received from a socket, or is accepted from one that listens: 0 or -errno. */
 int descriptors_expect(const struct injected *s, int socket);
 /* As message_receive (instance.h). */

@@ -27,7 +27,6 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "gpu/injected/descriptors.h"
-#include "sandbox/child.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
 #define GREETING_NS                                                                                \
@@ -260,8 +259,8 @@ static int welcome(struct instance *i)
 		return error_memory(NULL);
 	}
 	i->phase = INSTANCE_LIVE;
-	if (s->receiver && s->options.images)
-		child_begin(s->receiver);
+	if (s->options.images)
+		descriptors_begin(s);
 	i->echo_ns = clock_now_ns();
 	if (!send_welcome(i, memfd))
 		instance_hang_up(i);
