@@ -73,7 +73,9 @@ static void add_lines(struct server *s, uint32_t process, const struct probe_lin
 	for (uint32_t i = 0; i < m->count && i < PROBE_LINES_MAX; i++) {
 		const struct probe_line *l = &m->lines[i];
 		const uint64_t *file = map_get(&s->files, file_key(process, l->file));
-		struct server_line line = {.file = file && l->file ? (uint32_t)*file : 0,
+		struct server_line line = {.kernel = m->hash,
+			.insn = l->insn,
+			.file = file && l->file ? (uint32_t)*file : 0,
 			.line = l->line,
 			.bytes = l->bytes,
 			.kind = l->kind};

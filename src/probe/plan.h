@@ -48,6 +48,12 @@ struct plan_options {
 	const char *only; /* kernels; NULL: all that the programs name */
 };
 
+#define PLAN_OPTIONS_INIT                                                                          \
+	{                                                                                          \
+		.bodies.layout = {.threads = LAYOUT_THREADS, .map_bytes = LAYOUT_MAP_BYTES},       \
+		.per_thread = -1                                                                   \
+	}
+
 void plan_init(struct plan *p);
 void plan_release(struct plan *p);
 /* Adds an object, which becomes the plan's in any case. 0 or -errno with error_text. */

@@ -40,7 +40,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	    0x5558504bu
-#define PROBE_VERSION	    1u
+#define PROBE_VERSION	    2u
 #define PROBE_ENV_SOCKET    "XPUPROF_PROBE_SOCKET"
 #define PROBE_PAGE	    4096u
 #define PROBE_TAILS_AT	    PROBE_PAGE
@@ -133,8 +133,10 @@ enum probe_message {
 struct probe_arena {
 	uint32_t message;
 	uint32_t device, sms;
-	uint32_t unused;
+	uint32_t clock_khz;
 	uint64_t context; /* its number */
+	uint64_t memory_bytes;
+	uint8_t uuid[16]; /* zeros: not known */
 	char name[64];	  /* of the device */
 };
 

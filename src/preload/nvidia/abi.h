@@ -21,6 +21,7 @@ typedef uint64_t cu_address;
 #define CU_DEVICE_MAP	2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
 
 enum cu_attribute {
+	CU_CLOCK_KHZ = 13,
 	CU_MULTIPROCESSORS = 16,
 	CU_CAPABILITY_MAJOR = 75,
 	CU_CAPABILITY_MINOR = 76,
