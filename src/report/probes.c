@@ -14,22 +14,22 @@
 #define SUBJECT	  "what probes found"
 #define JSON_ROWS 65536 /* records that JSON has at most */
 
-static uint64_t launch_key(uint32_t process, uint32_t device, uint64_t grid)
+static uint64_t grid_key(uint32_t process, uint32_t device, uint64_t grid)
 {
 	return hash_combine((uint64_t)process << 32 | device, grid);
 }
 
-static void count_launch(struct report_probes *p, const struct server_record *r)
+static void count_grid(struct report_probes *p, const struct server_record *r)
 {
 	uint32_t id = (uint32_t)(r->arena - p->found.server.arenas.items) + 1;
 	const struct profile_probe_context *c = profile_probe_context(p->reader, id);
-	uint64_t key = launch_key(c->process, c->device, r->launch), *n;
+	uint64_t key = grid_key(c->process, c->device, r->launch), *n;
 
-	n = map_get(&p->launches, key);
+	n = map_get(&p->grids, key);
 	if (n)
 		++*n;
 	else
-		p->failed |= map_put(&p->launches, key, 1) != 0;
+		p->failed |= map_put(&p->grids, key, 1) != 0;
 }
 
 static void keep(struct report_probes *p, const struct server_record *r)
@@ -52,7 +52,7 @@ static void on_record(void *context, const struct server_record *r)
 	int error = 0;
 
 	p->records++;
-	count_launch(p, r);
+	count_grid(p, r);
 	if (!tally_add(&p->tally, &p->found.plan, r, &error))
 		keep(p, r);
 	p->failed |= error != 0;
@@ -64,8 +64,8 @@ static void join(struct report_probes *p, const struct profile_work *w)
 	const struct profile_op *op = profile_op(p->reader, w->op);
 	uint64_t n;
 
-	if (op && map_remove(&p->launches, launch_key(op->process, op->device, w->grid), &n)) {
-		p->joined_launches++;
+	if (op && map_remove(&p->grids, grid_key(op->process, op->device, w->grid), &n)) {
+		p->joined_grids++;
 		p->joined_records += n;
 	}
 }
@@ -103,14 +103,14 @@ void report_probes_release(struct report_probes *p)
 	tally_release(&p->tally);
 	buf_release(&p->lines);
 	buf_release(&p->json);
-	map_release(&p->launches);
+	map_release(&p->grids);
 }
 
 /* ------------------------------------------------------------------ text */
 
 static void put_records(const struct report_probes *p, struct buf *out)
 {
-	char records[TEXT_CELL], launches[TEXT_CELL], others[TEXT_CELL];
+	char records[TEXT_CELL], grids[TEXT_CELL], others[TEXT_CELL];
 
 	if (p->kept)
 		buf_printf(out, "\nrecords\n%s", buf_text(&p->lines));
@@ -118,11 +118,11 @@ static void put_records(const struct report_probes *p, struct buf *out)
 		buf_printf(out, "  ... and %" PRIu64 " more\n", p->kept - p->rows);
 	if (!p->records)
 		return;
-	buf_printf(out, "\n%s records are of %s launches that were recorded",
-		text_count(records, p->joined_records), text_count(launches, p->joined_launches));
+	buf_printf(out, "\n%s records of %s grids are of GPU work that was recorded",
+		text_count(records, p->joined_records), text_count(grids, p->joined_grids));
 	if (p->records > p->joined_records)
-		buf_printf(
-			out, ", %s of others", text_count(others, p->records - p->joined_records));
+		buf_printf(out, ", %s of other work",
+			text_count(others, p->records - p->joined_records));
 	buf_putc(out, '\n');
 }
 
@@ -169,8 +169,8 @@ void report_probes_json(const struct report *r, struct json_writer *w)
 	json_key(w, "records");
 	buf_printf(w->out, "[%s]", buf_text(&p->json));
 	json_number(w, "records_found", p->records);
-	json_number(w, "records_of_launches", p->joined_records);
-	json_number(w, "launches", p->joined_launches);
+	json_number(w, "records_joined", p->joined_records);
+	json_number(w, "grids", p->joined_grids);
 	json_number(w, "unreadable", p->found.unreadable);
 	json_end(w, '}');
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What programs in GPU kernels found, as a report shows it. Records are added up where they are of
- * one of our tools, and the first of others are kept; of all it is known how many are of launches
- * that were recorded, too, which have the same id.
+ * one of our tools, and the first of others are kept; of all it is known how many are of work
+ * that was recorded, too, which has the same id.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct report_probes {
 	struct buf lines, json; /* of the first records */
 	size_t rows;		/* of other records that are kept */
 	uint64_t kept, records;
-	struct map launches; /* of records, by process, device and id: how many of them */
-	uint64_t joined_launches, joined_records;
+	struct map grids; /* of records, by process, device and id: how many of them */
+	uint64_t joined_grids, joined_records;
 	const struct profile_reader *reader;
 	bool failed; /* memory was short */
 };
