@@ -127,11 +127,27 @@ static int read_tables(struct recorded_reading *r, const struct profile_reader *
 	return error;
 }
 
+/* As those that come from a context's memory: tables rely on it. */
+static bool is_entry(
+	const struct profile_found *f, const struct ebpf_map *m, const struct map_place *place)
+{
+	uint32_t key;
+
+	if (f->size != m->key_size + m->value_size || f->sm > ARENA_SMS)
+		return false;
+	if (place->shape == EBPF_HASH || !place->is_used)
+		return place->is_used;
+	if (m->key_size != sizeof(key) || place->shape == EBPF_RING)
+		return false;
+	memcpy(&key, f->bytes, sizeof(key));
+	return key < place->capacity;
+}
+
 static int keep_entry(
 	struct recorded_reading *r, const struct profile_found *f, uint32_t object, uint32_t map)
 {
 	struct server *s = &r->server;
-	const struct ebpf_map *m = &r->plan.objects.items[object].object->maps.items[map];
+	const struct plan_object *o = &r->plan.objects.items[object];
 	struct server_value v = {.object = object,
 		.map = map,
 		.arena = f->context - 1,
@@ -139,7 +155,7 @@ static int keep_entry(
 		.thread = f->thread ? f->thread - 1 : UINT64_MAX,
 		.at = s->kept_bytes.size};
 
-	if (f->size != m->key_size + m->value_size) {
+	if (!is_entry(f, &o->object->maps.items[map], &o->bodies.layout.maps[map])) {
 		r->unreadable++;
 		return 0;
 	}
