@@ -31,7 +31,9 @@ static void add_kernel(struct server *s, struct probe_kernel *m)
 		.bodies = m->bodies,
 		.returns = m->returns,
 		.accesses = m->accesses,
-		.images = 1};
+		.images = 1,
+		.with = m->with,
+		.without = m->without};
 	const uint64_t *at = map_get(&s->kernel_by_hash, m->hash);
 
 	m->name[sizeof(m->name) - 1] = 0;

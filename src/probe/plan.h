@@ -46,6 +46,7 @@ struct plan_options {
 	struct bodies_options bodies;
 	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
 	const char *only; /* kernels; NULL: all that the programs name */
+	bool measures;	  /* what kernels take without programs, too */
 };
 
 #define PLAN_OPTIONS_INIT                                                                          \

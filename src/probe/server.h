@@ -48,7 +48,8 @@ struct server_kernel {
 	uint64_t hash;
 	char *name;
 	uint32_t bodies, returns, accesses;
-	uint32_t images; /* that have it */
+	uint32_t images;		 /* that have it */
+	struct probe_size with, without; /* programs; in the first */
 };
 
 struct server_line {

@@ -169,6 +169,12 @@ static const struct entry_field probe_kernel_fields[] = {
 	NUMBER(profile_probe_kernel, returns),
 	NUMBER(profile_probe_kernel, accesses),
 	NUMBER(profile_probe_kernel, images),
+	NUMBER(profile_probe_kernel, size[0]),
+	NUMBER(profile_probe_kernel, size[1]),
+	NUMBER(profile_probe_kernel, size[2]),
+	NUMBER(profile_probe_kernel, size[3]),
+	NUMBER(profile_probe_kernel, size[4]),
+	NUMBER(profile_probe_kernel, size[5]),
 };
 
 static const struct entry_field probe_line_fields[] = {

@@ -356,6 +356,9 @@ struct profile_probe_kernel {
 	uint32_t name; /* string: mangled */
 	uint32_t programs, returns, accesses;
 	uint32_t images; /* that have it */
+	/* What it takes with programs: registers and local memory of a thread, warps that a
+	 * multiprocessor has at once; so too without, from [3] on. 0: not known. */
+	uint32_t size[6];
 };
 
 struct profile_probe_line {

@@ -148,6 +148,10 @@ void report_probes_text(const struct report *r, struct buf *out)
 		buf_puts(out, "No kernel was loaded that the programs are for.\n");
 	else if (tables_put(out, s, &p->tally, r->top ? (unsigned int)r->top : UINT32_MAX))
 		out->failed = true;
+	if (s->kernels.count) {
+		buf_putc(out, '\n');
+		tables_kernels_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
+	}
 	put_records(p, out);
 	if (p->found.unreadable)
 		buf_printf(out, "%" PRIu64 " records and entries are not what their objects say.\n",

@@ -90,6 +90,9 @@ struct probe_plan {
 	uint32_t body_count, outside_count, initial_count;
 	uint64_t bodies_at, outsides_at, initials_at;
 	uint64_t only_at; /* a glob that kernels have to match, too; 0: none */
+	/* What kernels took without programs is wanted, too: images are loaded twice. */
+	uint32_t measures;
+	uint32_t unused;
 };
 
 struct probe_body {
@@ -140,11 +143,23 @@ struct probe_arena {
 	char name[64];	  /* of the device */
 };
 
+/* What a kernel takes of a multiprocessor. */
+struct probe_size {
+	uint32_t registers;   /* a thread; 0: none of this is known */
+	uint32_t local_bytes; /* a thread: stack, and registers for which there was no place */
+	/* that a multiprocessor has at once, in blocks of PROBE_SIZE_BLOCK threads or as large as
+	 * they may be; 0: not known */
+	uint32_t warps;
+};
+
+#define PROBE_SIZE_BLOCK 256
+
 /* A kernel in which programs run. */
 struct probe_kernel {
 	uint32_t message;
 	uint32_t bodies, returns, accesses;
 	uint64_t hash;
+	struct probe_size with, without; /* programs */
 	char name[PROBE_TEXT_MAX];
 };
 

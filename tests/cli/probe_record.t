@@ -111,6 +111,26 @@ def check_files():
                text.stdout)
 
 
+def check_sizes():
+    def kernels(*options):
+        done = run("probe", "coalesce", "--json", *options, "--", TARGET, SHAPES, "launch")
+        return done, json.loads(done.stdout.split("\n", 1)[1])["kernels"]
+
+    done, measured = kernels("--kernels")
+    tap.result(measured and all(k["with"]["registers"] > k["without"]["registers"] > 0 and k["with"]["warps"] <= k["without"]["warps"]
+                                and k["with"]["local_bytes"] == k["without"]["local_bytes"] for k in measured),
+               "--kernels: what kernels take with programs and without", measured)
+    fewer = sum(k["with"]["warps"] < k["without"]["warps"] for k in measured)
+    tap.result(fewer and f"xpuprof: {fewer} kernels have fewer warps at once" in done.stderr, "and how many of them are slower for that", fewer, done.stderr)
+    done, plain = kernels()
+    tap.result([k["name"] for k in plain] == [k["name"] for k in measured] and not any("with" in k for k in plain)
+               and "fewer warps" not in done.stderr, "without it no image is loaded twice", plain, done.stderr)
+    profile = os.path.join(FOLDER, "e.xpu")
+    run("probe", "coalesce", "--kernels", "-o", profile, "--", TARGET, SHAPES, "launch")
+    recorded = json.loads(run("report", "--probes", "--json", profile).stdout)["probes"]["kernels"]
+    tap.result(recorded == measured, "a recording has the same", recorded, measured)
+
+
 def check_use():
     for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
                            (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
@@ -129,6 +149,7 @@ def check():
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
     check_files()
+    check_sizes()
     check_use()
 
 

@@ -40,12 +40,11 @@ static struct profile_writer *begin(const void *object, size_t size)
 	return w;
 }
 
-static void entry(
-	struct profile_writer *w, uint32_t map, uint32_t sm, uint32_t key, uint64_t value, uint32_t size)
+static void entry(struct profile_writer *w, uint32_t map, uint32_t sm, uint32_t key, uint64_t value,
+	uint32_t size)
 {
 	uint8_t bytes[16] = {0};
-	struct profile_found f = {
-		.map = map, .context = 1, .sm = sm, .size = size, .bytes = bytes};
+	struct profile_found f = {.map = map, .context = 1, .sm = sm, .size = size, .bytes = bytes};
 
 	memcpy(bytes, &key, 4);
 	memcpy(bytes + 4, &value, 8);

@@ -57,26 +57,6 @@ int output_lines(struct probe_output *o)
 	return error ? error_errno(error, "cannot print") : 0;
 }
 
-static void put_kernels(const struct probe_output *o, struct buf *out)
-{
-	size_t n = 0;
-
-	buf_puts(out, "kernels with programs\n");
-	if (o->server->kernels.count)
-		buf_puts(out, "  programs  returns  accesses  images  kernel\n");
-	vec_foreach (k, &o->server->kernels) {
-		struct buf readable = BUF_INIT;
-
-		n++;
-		demangle(k->name, &readable);
-		buf_printf(out, "  %8u  %7u  %8u  %6u  %s\n", k->bodies, k->returns, k->accesses,
-			k->images, readable.size ? buf_text(&readable) : k->name);
-		buf_release_for(&readable, out);
-	}
-	if (!n)
-		buf_puts(out, "  none\n");
-}
-
 int output_tables(struct probe_output *o, bool is_last)
 {
 	struct buf out = BUF_INIT;
@@ -84,7 +64,7 @@ int output_tables(struct probe_output *o, bool is_last)
 
 	if (!error && is_last && o->request->kernels) {
 		buf_putc(&out, '\n');
-		put_kernels(o, &out);
+		tables_kernels_put(&out, o->server, UINT32_MAX);
 	}
 	if (!error && !is_last)
 		buf_putc(&out, '\n');
@@ -219,6 +199,9 @@ void output_losses(struct buf *out, const struct server *s)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are in functions that kernels call: not seen");
+	lost(out, tables_kernels_slower(s),
+		"kernels have fewer warps at once, or more memory of threads, with programs in "
+		"them (see above)");
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
 		"modules have no constant memory left: programs cost more there");
 	lost(out, s->notes_lost, "messages of processes were lost");

@@ -64,7 +64,7 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "needs a command to run");
 	if (r->json && r->interval > 0)
 		return options_wrong(&usage, "--json prints once, and does not go with -i");
-	if (r->output && (r->json || r->interval > 0 || r->kernels))
+	if (r->output && (r->json || r->interval > 0))
 		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
 	if (r->output)
 		return cmd_record_probes(&r->programs,
@@ -98,7 +98,8 @@ int cmd_probe(int argc, char **argv)
 			"begin with this value in a variable, or an entry of an array"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
-		OPTION_FLAG(0, "kernels", &r.kernels, "list the kernels in which programs ran"),
+		OPTION_FLAG(0, "kernels", &r.kernels,
+			"list the kernels in which programs ran, with what they take"),
 		OPTION_NUMBER(0, "map-memory", "MIB", &map_memory, 1, 4096,
 			"memory that one map may take (256)"),
 		OPTION_NUMBER(0, "threads", "N", &threads, 1, 1ul << 32,
@@ -118,6 +119,7 @@ int cmd_probe(int argc, char **argv)
 
 	r.programs.plan.bodies.layout =
 		(struct layout_options){.threads = threads, .map_bytes = map_memory * MIB};
+	r.programs.plan.measures = r.kernels;
 	r.programs.plan.per_thread = per_thread ? 1 : per_warp ? 0 : -1;
 	if (first < 0)
 		status = options_status(first);

@@ -12,6 +12,7 @@
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
 #include "preload/nvidia/modules.h"
+#include "preload/nvidia/sizes.h"
 
 #define OPTIONS_MAX 28 /* of the program's */
 #define LOG_BYTES   2048
@@ -88,6 +89,7 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 		send_refused(result, j);
 	if (result || !blocks_stay(l, i, &handle))
 		return false;
+	sizes_read(l, i, handle);
 	image_send(i);
 	modules_add(handle, l->is_library);
 	*ret = handle;

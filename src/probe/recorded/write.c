@@ -181,7 +181,9 @@ static int write_kernels(struct recorded *r)
 			.programs = k->bodies,
 			.returns = k->returns,
 			.accesses = k->accesses,
-			.images = k->images};
+			.images = k->images,
+			.size = {k->with.registers, k->with.local_bytes, k->with.warps,
+				k->without.registers, k->without.local_bytes, k->without.warps}};
 
 		error = error ?: add_text(r, k->name, &new.name);
 		error = error ?: profile_add_probe_kernel(r->writer, &new);

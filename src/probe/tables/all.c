@@ -106,18 +106,3 @@ int tables_json(struct json_writer *w, const struct server *s)
 	json_end(w, ']');
 	return error;
 }
-
-void tables_kernels_json(struct json_writer *w, const struct server *s)
-{
-	json_begin(w, "kernels", '[');
-	vec_foreach (k, &s->kernels) {
-		json_begin(w, NULL, '{');
-		json_text(w, "name", k->name);
-		json_number(w, "hash", k->hash);
-		json_number(w, "programs", k->bodies);
-		json_number(w, "accesses", k->accesses);
-		json_number(w, "images", k->images);
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-}
