@@ -43,7 +43,7 @@ int chrome_blocks_new(
 	b->output = o;
 	b->any = any;
 	b->tid = BLOCKS_TID_BASE;
-	error = blocks_read(&b->blocks, done);
+	error = blocks_read(&b->blocks, done, BLOCKS_ALL);
 	*ret = b;
 	return error;
 }

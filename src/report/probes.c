@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
@@ -92,6 +93,7 @@ int report_probes_read(struct report_probes *p, const struct profile_reader *r, 
 	error = recorded_read(&p->found, r, on_record, p);
 	if (!error && p->records)
 		error = join_all(p);
+	error = error ?: late_read(&p->late, r);
 	if (!error && (p->failed || p->lines.failed || p->json.failed))
 		error = error_memory(SUBJECT);
 	return error;
@@ -100,6 +102,7 @@ int report_probes_read(struct report_probes *p, const struct profile_reader *r, 
 void report_probes_release(struct report_probes *p)
 {
 	recorded_reading_release(&p->found);
+	late_release(&p->late);
 	tally_release(&p->tally);
 	buf_release(&p->lines);
 	buf_release(&p->json);
@@ -124,6 +127,41 @@ static void put_records(const struct report_probes *p, struct buf *out)
 		buf_printf(out, ", %s of other work",
 			text_count(others, p->records - p->joined_records));
 	buf_putc(out, '\n');
+}
+
+static void put_late_kernel(const struct report *r, const struct late_kernel *k, struct buf *out)
+{
+	const char *name = profile_string(r->reader, k->name, NULL);
+	char least[TEXT_CELL], mean[TEXT_CELL], most[TEXT_CELL], count[TEXT_CELL];
+	struct buf readable = BUF_INIT;
+
+	demangle(name, &readable);
+	buf_printf(out, "  %12s  %10s  %10s  %10s  ", text_count(count, k->count),
+		text_duration(least, k->least_ns),
+		text_duration(mean, (uint64_t)(k->sum_ns / (double)k->count)),
+		text_duration(most, k->most_ns));
+	text_fit(out, readable.size ? buf_text(&readable) : name, 0);
+	buf_putc(out, '\n');
+	buf_release_for(&readable, out);
+}
+
+static void put_late(const struct report *r, struct buf *out)
+{
+	const struct late *l = &r->probes->late;
+	size_t shown = report_rows_shown(r, l->kernels.count);
+	char cell[TEXT_CELL];
+
+	if (!l->kernels.count && !l->unknown)
+		return;
+	report_title(out, "From the call to the first block", shown, l->kernels.count);
+	buf_puts(out, "      launches    shortest        mean     longest  kernel\n");
+	for (size_t i = 0; i < shown; i++)
+		put_late_kernel(r, &l->kernels.items[i], out);
+	buf_printf(out, "  or up to %s more, by as much as is not known of the GPU's clock\n",
+		text_duration(cell, l->error_ns));
+	if (l->unknown)
+		buf_printf(out, "  of %s first blocks the call is not known\n",
+			text_count(cell, l->unknown));
 }
 
 static void put_refusals(const struct report *r, struct buf *out)
@@ -152,6 +190,7 @@ void report_probes_text(const struct report *r, struct buf *out)
 		buf_putc(out, '\n');
 		tables_kernels_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
 	}
+	put_late(r, out);
 	put_records(p, out);
 	if (p->found.unreadable)
 		buf_printf(out, "%" PRIu64 " records and entries are not what their objects say.\n",
@@ -161,6 +200,27 @@ void report_probes_text(const struct report *r, struct buf *out)
 }
 
 /* ------------------------------------------------------------------ JSON */
+
+static void late_json(const struct report *r, struct json_writer *w)
+{
+	const struct late *l = &r->probes->late;
+
+	json_begin(w, "first_blocks", '{');
+	json_begin(w, "kernels", '[');
+	vec_foreach (k, &l->kernels) {
+		json_begin(w, NULL, '{');
+		json_text(w, "name", profile_string(r->reader, k->name, NULL));
+		json_number(w, "count", k->count);
+		json_number(w, "min_ns", k->least_ns);
+		json_number(w, "mean_ns", (uint64_t)(k->sum_ns / (double)k->count));
+		json_number(w, "max_ns", k->most_ns);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+	json_number(w, "error_ns", l->error_ns);
+	json_number(w, "unknown", l->unknown);
+	json_end(w, '}');
+}
 
 void report_probes_json(const struct report *r, struct json_writer *w)
 {
@@ -176,5 +236,6 @@ void report_probes_json(const struct report *r, struct json_writer *w)
 	json_number(w, "records_joined", p->joined_records);
 	json_number(w, "grids", p->joined_grids);
 	json_number(w, "unreadable", p->found.unreadable);
+	late_json(r, w);
 	json_end(w, '}');
 }

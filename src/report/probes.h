@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "probe/recorded/recorded.h"
 #include "probe/tables/table.h"
+#include "view/blocks/late.h"
 
 struct report_probes {
 	struct recorded_reading found;
@@ -19,6 +20,7 @@ struct report_probes {
 	uint64_t kept, records;
 	struct map grids; /* of records, by process, device and id: how many of them */
 	uint64_t joined_grids, joined_records;
+	struct late late; /* first blocks */
 	const struct profile_reader *reader;
 	bool failed; /* memory was short */
 };

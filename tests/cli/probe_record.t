@@ -96,6 +96,19 @@ def check_maps():
     tap.result("blocktime: time of threads in kernels, device 1\n" in text, "and each device has its tables", text)
 
 
+def check_late():
+    for mode, launches in (("launch", 3), ("graph", 5)):
+        _, events, report = record(mode, "--probe", "launchlate")
+        calls = {e["args"]["correlationId"]: e for e in events if e.get("cat") in ("CUDA_Driver", "CUDA_Runtime")}
+        kernels = of(events, "GPU_Kernel")
+        late = [k["ts"] - calls[k["args"]["correlationId"]]["ts"] for k in kernels]
+        found = report["probes"]["first_blocks"]["kernels"]
+        # The first block begins with its kernel, or up to the end of the kernel later.
+        tap.result([(k["name"], k["count"]) for k in found] == [("vector_add", launches)] and found[0]["min_ns"] / 1000 >= min(late) - 0.01
+                   and found[0]["max_ns"] / 1000 <= max(late) + max(k["dur"] for k in kernels), f"{mode}: how late kernels begin after their call",
+                   found, late)
+
+
 def check_files():
     done, _, report = record("launch", "--probe", OBJECT, "--probe-only", "vector_add")
     names = [m["name"] for m in report["probes"]["objects"][0]["maps"]]
@@ -148,6 +161,7 @@ def check():
     check_blocks("graph", 5)
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
+    check_late()
     check_files()
     check_sizes()
     check_use()

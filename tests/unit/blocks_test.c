@@ -5,7 +5,7 @@
 #include "folder.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/blocks/blocks.h"
+#include "view/blocks/late.h"
 
 /* The GPU's clock less the recording's. */
 #define AHEAD_NS 1700000000000000123ull
@@ -24,7 +24,7 @@ static uint32_t string(struct profile_writer *w, const char *text)
 }
 
 /* Kernels of four blocks. */
-static void begin(struct recording *r, const char *tool)
+static void begin_with(struct recording *r, const char *tool, const char *map_name)
 {
 	struct profile_probe_object object = {0};
 	struct profile_probe_map map = {.object = 1};
@@ -36,7 +36,7 @@ static void begin(struct recording *r, const char *tool)
 
 	CHECK(!profile_writer_open(&r->w, in_folder("b.xpu")));
 	object.tool = string(r->w, tool);
-	map.name = string(r->w, "blocks");
+	map.name = string(r->w, map_name);
 	CHECK(!profile_add_process(r->w, &process, &op.process));
 	CHECK(!profile_add_device(r->w, &device, &op.device));
 	context.process = op.process;
@@ -46,6 +46,11 @@ static void begin(struct recording *r, const char *tool)
 	CHECK(!profile_add_probe_map(r->w, &map, &r->map));
 	CHECK(!profile_add_probe_context(r->w, &context, &r->context));
 	CHECK(!profile_set_meta(r->w, META_REALTIME_NS, "1700000000000000000"));
+}
+
+static void begin(struct recording *r, const char *tool)
+{
+	begin_with(r, tool, "blocks");
 }
 
 static void run(struct recording *r, uint64_t grid, uint64_t start_ns, uint64_t duration_ns)
@@ -73,7 +78,7 @@ static void block(struct recording *r, uint64_t grid, uint64_t number, uint64_t 
 	CHECK(!profile_write_found(r->w, &f));
 }
 
-static struct profile_reader *end(struct recording *r, struct blocks *ret)
+static struct profile_reader *read_back(struct recording *r)
 {
 	struct profile_reader *reader = NULL;
 	struct profile_event e;
@@ -83,7 +88,14 @@ static struct profile_reader *end(struct recording *r, struct blocks *ret)
 	while (profile_reader_next(reader, &e) > 0)
 		;
 	CHECK(!profile_reader_incomplete(reader));
-	CHECK(!blocks_read(ret, reader));
+	return reader;
+}
+
+static struct profile_reader *end(struct recording *r, struct blocks *ret)
+{
+	struct profile_reader *reader = read_back(r);
+
+	CHECK(!blocks_read(ret, reader, BLOCKS_ALL));
 	return reader;
 }
 
@@ -215,6 +227,39 @@ static void what_other_tools_send_are_no_blocks(void)
 	profile_reader_close(reader);
 }
 
+static void first_blocks_are_as_late_as_their_kernels_at_least(void)
+{
+	struct recording r;
+	struct late late;
+	struct profile_reader *reader;
+
+	begin_with(&r, "launchlate", "starts");
+	for (unsigned int i = 0; i < 3; i++) {
+		struct profile_work w = {.op = r.op,
+			.grid = 20 + i,
+			.launch_ns = 1000000 + 100000 * i,
+			.start_ns = 1005000 + 100000 * i,
+			.duration_ns = 700 + 100 * i};
+
+		CHECK(!profile_write_work(r.w, &w));
+		/* One begins with its kernel, others 40 and 80 ns later. */
+		block(&r, 20 + i, 0, w.start_ns + 40 * i, 0);
+	}
+	block(&r, 99, 0, 1500000, 0);
+	reader = read_back(&r);
+	CHECK(!late_read(&late, reader));
+	CHECK(late.kernels.count == 1 && late.unknown == 1);
+	if (late.kernels.count) {
+		const struct late_kernel *k = &late.kernels.items[0];
+
+		CHECK(k->count == 3 && k->least_ns >= 4999 && k->least_ns <= 5001);
+		CHECK(k->most_ns >= 5079 && k->most_ns <= 5081 && late.error_ns >= 700 &&
+			late.error_ns <= 702);
+	}
+	late_release(&late);
+	profile_reader_close(reader);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -224,6 +269,7 @@ int main(void)
 	RUN(a_block_that_may_be_of_two_runs_is_of_none);
 	RUN(with_another_kernel_the_time_says_which_run);
 	RUN(what_other_tools_send_are_no_blocks);
+	RUN(first_blocks_are_as_late_as_their_kernels_at_least);
 	unlink(in_folder("b.xpu"));
 	rmdir(folder);
 	return tap_end();

@@ -11,25 +11,38 @@
 #include "view/blocks/clock.h"
 
 #define SUBJECT	   "blocks of kernels"
-#define TOOL	   "blocks"
-#define MAP	   "blocks"
 #define BLOCKS_MAX (8u << 20)
 #define RUNS_MAX   (8u << 20)
-/* What the tool sends: start, end, number, kernel, multiprocessor. */
-#define RECORD_BYTES 36
+
+/* Records begin with the start. Those of all blocks go on with the end, the number, the kernel, and
+ * the multiprocessor. */
+#define FIRST_BYTES 16
+#define ALL_BYTES   36
+
+struct blocks_source {
+	const char *tool, *map;
+	uint32_t record_bytes;
+	bool is_first;
+};
+
+static const struct blocks_source sources[] = {
+	[BLOCKS_ALL] = {"blocks", "blocks", ALL_BYTES},
+	[BLOCKS_FIRST] = {"launchlate", "starts", FIRST_BYTES, true},
+};
 
 static int no_memory(void)
 {
 	return error_memory(SUBJECT);
 }
 
-static bool is_map_of_tool(const struct profile_reader *r, uint32_t id)
+static bool is_map_of_tool(
+	const struct blocks_source *s, const struct profile_reader *r, uint32_t id)
 {
 	const struct profile_probe_map *m = profile_probe_map(r, id);
 	const struct profile_probe_object *o = m ? profile_probe_object(r, m->object) : NULL;
 
-	return o && !strcmp(profile_string(r, o->tool, NULL), TOOL) &&
-	       !strcmp(profile_string(r, m->name, NULL), MAP);
+	return o && !strcmp(profile_string(r, o->tool, NULL), s->tool) &&
+	       !strcmp(profile_string(r, m->name, NULL), s->map);
 }
 
 static uint64_t key_of(uint32_t process, uint32_t device, uint64_t grid)
@@ -58,24 +71,35 @@ static int add_group(
 	return 0;
 }
 
+static void read_block(
+	const struct blocks_source *s, const struct profile_found *f, struct block *ret)
+{
+	uint64_t end_ns;
+
+	*ret = (struct block){.sm = f->sm ? f->sm - 1 : 0};
+	memcpy(&ret->start_ns, f->bytes, 8);
+	if (s->is_first)
+		return;
+	memcpy(&end_ns, f->bytes + 8, 8);
+	memcpy(&ret->number, f->bytes + 16, 8);
+	memcpy(&ret->sm, f->bytes + 32, 4);
+	ret->duration_ns = end_ns > ret->start_ns ? end_ns - ret->start_ns : 0;
+}
+
 static int add_block(
 	struct blocks *b, const struct profile_reader *r, const struct profile_found *f)
 {
 	struct block new;
-	uint64_t end_ns;
 	int error;
 
-	if (!f->program || f->size < RECORD_BYTES || !is_map_of_tool(r, f->map))
+	if (!f->program || f->size < b->source->record_bytes ||
+		!is_map_of_tool(b->source, r, f->map))
 		return 0;
 	if (b->items.count == BLOCKS_MAX) {
 		b->left_out++;
 		return 0;
 	}
-	memcpy(&new.start_ns, f->bytes, 8);
-	memcpy(&end_ns, f->bytes + 8, 8);
-	memcpy(&new.number, f->bytes + 16, 8);
-	memcpy(&new.sm, f->bytes + 32, 4);
-	new.duration_ns = end_ns > new.start_ns ? end_ns - new.start_ns : 0;
+	read_block(b->source, f, &new);
 	error = add_group(b, profile_probe_context(r, f->context), f->grid, &new.group);
 	return error || !vec_push(&b->items, new) ? error : no_memory();
 }
@@ -85,12 +109,16 @@ static int add_run(struct blocks *b, const struct profile_reader *r, const struc
 	const struct profile_op *op = profile_op(r, w->op);
 	const uint64_t *group =
 		op && w->grid ? find_group(b, op->process, op->device, w->grid) : NULL;
-	struct block_run new = {.start_ns = w->start_ns, .duration_ns = w->duration_ns};
+	struct block_run new = {.start_ns = w->start_ns,
+		.duration_ns = w->duration_ns,
+		.launch_ns = w->launch_ns,
+		.op = w->op};
 
 	if (!group || b->runs.count == RUNS_MAX)
 		return 0;
 	new.group = (uint32_t)*group;
-	new.grid_blocks = (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
+	new.grid_blocks =
+		b->source->is_first ? 1 : (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
 	return vec_push(&b->runs, new) ? no_memory() : 0;
 }
 
@@ -177,10 +205,16 @@ static bool give_by_order(struct blocks *b, const struct block_group *g)
 	return true;
 }
 
+/* First blocks begin with their kernels, or a little later, so that with them the least difference
+ * of the clocks is the best: times are at least what they are then. */
 static void place_run(struct blocks *b, const struct clocks *clocks, struct block_run *run)
 {
-	const struct clock_offset o = clocks_of_run(clocks, b, run);
+	struct clock_offset o = clocks_of_run(clocks, b, run);
 
+	if (b->source->is_first) {
+		o.offset_ns -= (int64_t)o.error_ns;
+		o.error_ns *= 2;
+	}
 	run->error_ns = o.error_ns;
 	for (uint32_t i = run->first; i < run->first + run->count; i++)
 		b->items.items[i].start_ns += (uint64_t)o.offset_ns;
@@ -250,11 +284,11 @@ static int place(struct blocks *b, const struct profile_reader *done)
 	return error;
 }
 
-int blocks_read(struct blocks *b, const struct profile_reader *done)
+int blocks_read(struct blocks *b, const struct profile_reader *done, enum blocks_of of)
 {
 	int error;
 
-	*b = (struct blocks){0};
+	*b = (struct blocks){.source = &sources[of]};
 	if (!profile_counts(done).probe_maps)
 		return 0;
 	error = read_all(b, done, EVENT_FOUND);

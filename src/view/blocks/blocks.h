@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of kernels, as the tool `blocks` saw them from inside: which multiprocessor each ran on,
+ * Blocks of kernels, as a tool saw them from inside: which multiprocessor each ran on,
  * and when, on the time axis of the recording.
  *
  * A block is of the work that has its grid id, in the same process and device. In a graph a node
@@ -31,8 +31,11 @@ struct block_run {
 	uint64_t start_ns, duration_ns;
 	uint32_t group;	       /* those of one process, device and grid id */
 	uint32_t first, count; /* blocks, by when they began */
-	uint64_t grid_blocks;  /* that it had */
-	uint64_t error_ns;     /* how far their times may be off */
+	uint64_t grid_blocks;  /* that it is to have */
+	uint64_t launch_ns;    /* as in profile_work */
+	uint32_t op;
+	/* how far their times may be off; BLOCKS_FIRST: how much later they may be */
+	uint64_t error_ns;
 };
 
 struct block_group {
@@ -43,6 +46,7 @@ struct block_group {
 };
 
 struct blocks {
+	const struct blocks_source *source;
 	struct vec(struct block) items;
 	struct vec(struct block_run) runs;
 	struct vec(struct block_group) groups;
@@ -53,8 +57,13 @@ struct blocks {
 	uint64_t unplaced;
 };
 
+enum blocks_of {
+	BLOCKS_ALL,   /* tool `blocks` */
+	BLOCKS_FIRST, /* tool `launchlate`: the first of each grid, and only when it began */
+};
+
 /* `done` has read everything. 0 or -errno with error_text. */
-int blocks_read(struct blocks *b, const struct profile_reader *done);
+int blocks_read(struct blocks *b, const struct profile_reader *done, enum blocks_of of);
 void blocks_release(struct blocks *b);
 /* That of a piece of work; NULL: it has no blocks. */
 const struct block_run *blocks_of(
