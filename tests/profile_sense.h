@@ -26,6 +26,8 @@ static inline void check_weight(const struct profile_reader *r, double weight, u
 
 static inline void check_event(const struct profile_reader *r, const struct profile_event *e)
 {
+	uint64_t bytes = 0;
+
 	switch (e->kind) {
 	case EVENT_SAMPLE:
 		check_ids(r, e->sample.thread, e->sample.stack, 0);
@@ -73,6 +75,14 @@ static inline void check_event(const struct profile_reader *r, const struct prof
 		check_ids(r, 0, 0, e->marker.domain);
 		MUST(e->marker.kind >= 1 && e->marker.kind < MARKER_KINDS);
 		MUST(e->marker.kind != MARKER_MOMENT || !e->marker.duration_ns);
+		return;
+	case EVENT_FOUND:
+		MUST(profile_probe_map(r, e->found.map) &&
+			profile_probe_context(r, e->found.context));
+		MUST(e->found.size <= FOUND_MAX_BYTES);
+		for (uint32_t i = 0; i < e->found.size; i++)
+			bytes += e->found.bytes[i];
+		MUST(bytes <= 255ull * e->found.size);
 		return;
 	case EVENT_LIFE:
 		check_ids(r, e->life.thread, 0, 0);

@@ -131,7 +131,7 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 	r->staticSharedMemory = (int32_t)k->function->static_shared_bytes;
 	r->dynamicSharedMemory = (int32_t)k->shared_bytes;
 	r->correlationId = run->correlation;
-	r->gridId = run->correlation;
+	r->gridId = (int64_t)sim_grid_id(run);
 	r->name = k->function->name;
 	if (act.latency) {
 		r->queued = run->queued_ns;

@@ -178,12 +178,13 @@ CUresult sim_compute_run(const struct sim_work *work, struct sim_run *run)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct sim_kernel *k = &work->kernel;
-	struct sim_ptx_launch l = {
-		.params = k->params, .sms = SMS, .find = find, .grid_id = sim_thread.correlation};
+	struct sim_ptx_launch l = {.params = k->params, .sms = SMS, .find = find};
 	int error;
 
 	if (work->type != CU_GRAPH_NODE_TYPE_KERNEL || !k->function->code)
 		return CUDA_SUCCESS;
+	run->correlation = sim_thread.correlation;
+	l.grid_id = sim_grid_id(run);
 	memcpy(l.grid, &k->grid, sizeof(l.grid));
 	memcpy(l.block, &k->block, sizeof(l.block));
 	l.dynamic_shared_bytes = k->shared_bytes;

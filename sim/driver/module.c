@@ -93,6 +93,8 @@ static CUfunction function_new(CUmodule module, const char *text, size_t length)
 		module->functions = f;
 		if (module->code)
 			f->code = sim_ptx_kernel(module->code, name);
+		if (f->code)
+			f->registers = sim_ptx_registers(f->code);
 		if (f->code && sim_ptx_is_empty(f->code))
 			f->code = NULL;
 	}
@@ -371,6 +373,9 @@ CUresult sim_function_attribute(int *ret, CUfunction_attribute attribute, CUfunc
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*ret = (int)f->static_shared_bytes;
 		break;
+	case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+		*ret = f->code ? (int)sim_ptx_local_bytes(f->code) : 0;
+		break;
 	case CU_FUNC_ATTRIBUTE_NUM_REGS:
 		*ret = (int)f->registers;
 		break;
@@ -411,5 +416,8 @@ CUresult sim_occupancy(int *ret, CUfunction f, int block_size)
 	if (block_size <= 0 || block_size > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret = 2048 / block_size;
+	/* A multiprocessor has 65,536 registers. */
+	if (f->code && *ret > 65536 / ((int)f->registers * block_size))
+		*ret = 65536 / ((int)f->registers * block_size);
 	return CUDA_SUCCESS;
 }

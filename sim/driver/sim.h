@@ -242,6 +242,12 @@ struct sim_run {
 	uint32_t correlation;
 };
 
+/* What kernels read as %gridid: a launch's own; in a graph the node's, in each replay again. */
+static inline uint64_t sim_grid_id(const struct sim_run *run)
+{
+	return run->graph_node ? 1ull << 32 | run->graph_node : run->correlation;
+}
+
 struct CUgraphNode_st {
 	enum sim_magic magic;
 	uint64_t id;

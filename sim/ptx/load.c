@@ -327,6 +327,18 @@ bool sim_ptx_is_empty(const struct sim_ptx_kernel *k)
 	return f->module->code.items[f->start].run == run_return;
 }
 
+uint32_t sim_ptx_local_bytes(const struct sim_ptx_kernel *k)
+{
+	return function_of(k)->local_bytes;
+}
+
+uint32_t sim_ptx_registers(const struct sim_ptx_kernel *k)
+{
+	uint32_t count = 8 + function_of(k)->registers / 4;
+
+	return count < 255 ? count : 255;
+}
+
 uint32_t sim_ptx_shared_bytes(const struct sim_ptx_kernel *k)
 {
 	return function_of(k)->module->shared_bytes;

@@ -43,6 +43,10 @@ size_t sim_ptx_params_bytes(const struct sim_ptx_kernel *k);
 bool sim_ptx_is_empty(const struct sim_ptx_kernel *k);
 /* Bytes of shared memory it declares. */
 uint32_t sim_ptx_shared_bytes(const struct sim_ptx_kernel *k);
+/* Of local memory, a thread. */
+uint32_t sim_ptx_local_bytes(const struct sim_ptx_kernel *k);
+/* As many as a compiler might take for those that it names: a part of them, 255 at most. */
+uint32_t sim_ptx_registers(const struct sim_ptx_kernel *k);
 
 struct sim_ptx_launch {
 	uint32_t grid[3], block[3];

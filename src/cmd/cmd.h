@@ -32,6 +32,15 @@ int cmd_export(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+/* What `probe -o` does: `record` with these programs, which become its own. The command ends with a
+ * NULL. */
+struct programs;
+struct record_probes {
+	const char *output; /* as record's */
+	double seconds;	    /* 0: until the command ends */
+	bool as_root;
+};
+int cmd_record_probes(const struct programs *p, const struct record_probes *how, char **command);
 /* Not for people: processes of a recording's, which executes this program for them. */
 int cmd_gpu_helper(int argc, char **argv);
 int cmd_sandbox(int argc, char **argv);

@@ -27,6 +27,7 @@
 #include "cmd/view_args.h"
 #include "export/exporter.h"
 #include "export/output_claim.h"
+#include "probe/programs.h"
 #include "gpu/backend.h"
 #include "profile/runtimes.h"
 #include "view/view.h"
@@ -60,6 +61,7 @@ struct record {
 	bool whole_system, observes, cpu_only, gpu_only, as_root, queue_times, markers, finalize,
 		inlines, quiet, wants_status;
 	const char *metrics;
+	struct programs programs; /* of --probe */
 	struct status status;
 };
 
@@ -299,6 +301,13 @@ static int parse_wait(void *target, const char *value)
 	return 0;
 }
 
+static int add_probe(void *target, const char *value)
+{
+	struct record *r = target;
+
+	return vec_push(&r->programs.objects, value) ? error_set(-1, "out of memory") : 0;
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool parse_mode(struct record *r, const char *word)
 {
@@ -349,6 +358,12 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_MAYBE("drivers", "MONITOR,...", parse_drivers, r,
 			"also record what the kernel's GPU drivers do (default: those that suit "
 			"the machine)"),
+		OPTION_CALL(0, "probe", "TOOL|FILE", add_probe, r,
+			"also run these eBPF programs inside GPU kernels (see 'xpuprof probe'); "
+			"may be "
+			"repeated"),
+		OPTION_STRING(0, "probe-only", "GLOB", &r->programs.plan.only,
+			"run them only in kernels of this name, mangled or readable"),
 		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
 			"also record when threads do not run, and why; with stacks if it lasts "
 			"MIN"),
@@ -428,6 +443,12 @@ static int check(const struct record *r, char **command)
 	if (r->counter_interval_ns && r->stalls)
 		return options_wrong(&usage,
 			"a GPU takes either --stalls or --counters: record one after the other");
+	if (r->programs.objects.count && (r->cpu_only || !*command))
+		return options_wrong(
+			&usage, r->cpu_only ? "--probe is about GPU work, and --cpu-only wants none"
+					    : "--probe needs a command to start");
+	if (r->programs.plan.only && !r->programs.objects.count)
+		return options_wrong(&usage, "--probe-only needs --probe");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
 	if (r->stacks == SESSION_STACKS_BPF && !*command)
@@ -726,6 +747,7 @@ static struct outcome open_and_record(
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,
+		.probes = r->programs.objects.count ? &r->programs : NULL,
 		.drivers = r->drivers,
 		.counter_interval_ns = r->counter_interval_ns,
 		.waits = r->off_cpu,
@@ -786,14 +808,40 @@ static int prepare_and_run(struct record *r, char **command)
 	return status;
 }
 
+#define RECORD_INIT                                                                                \
+	{                                                                                          \
+		.hz = 99, .overhead = -1, .wait_seconds = 1, .profile = PLACE_NONE,                \
+		.programs.plan = PLAN_OPTIONS_INIT                                                 \
+	}
+
+int cmd_record_probes(const struct programs *p, const struct record_probes *how, char **command)
+{
+	struct record r = RECORD_INIT;
+	int status;
+
+	r.programs = *p;
+	r.seconds = how->seconds;
+	r.as_root = how->as_root;
+	if (add_output(&r, how->output)) {
+		cmd_error("-o %s", error_text());
+		status = EXIT_USAGE;
+	} else {
+		status = check(&r, command) ?: prepare_and_run(&r, command);
+	}
+	vec_release(&r.outputs);
+	buf_release(&r.temporary);
+	return status;
+}
+
 int cmd_record(int argc, char **argv)
 {
-	struct record r = {.hz = 99, .overhead = -1, .wait_seconds = 1, .profile = PLACE_NONE};
+	struct record r = RECORD_INIT;
 	int first = parse(&r, argc, argv);
 	int status = first < 0 ? options_status(first) : check(&r, argv + first);
 
 	if (first >= 0 && !status)
 		status = prepare_and_run(&r, argv + first);
+	programs_release(&r.programs);
 	vec_release(&r.outputs);
 	buf_release(&r.temporary);
 	return status;

@@ -155,6 +155,8 @@ int cmd_report(int argc, char **argv)
 			"say why kernels wait, and at which lines (see record --stalls)"),
 		OPTION_FLAG(0, "counters", &wanted.counters,
 			"say what hardware counters said (see record --counters)"),
+		OPTION_FLAG(0, "probes", &wanted.probes,
+			"say what programs in GPU kernels found (see record --probe)"),
 		RANGE_ARGS(&wanted.range),
 		RANGE_ARG_TO(&wanted.range),
 		OPTION_FLAG(0, "diff", &compared.wanted, "compare two recordings by function"),
@@ -174,8 +176,8 @@ int cmd_report(int argc, char **argv)
 		return options_status(first);
 	if (!compared.wanted && (compared.view.view || compared.scale || compared.threshold >= 0))
 		return options_wrong(&usage, "--view, --scale and --threshold need --diff");
-	if (compared.wanted && (wanted.stalls || wanted.counters))
-		return options_wrong(&usage, "--diff has no --stalls and --counters");
+	if (compared.wanted && (wanted.stalls || wanted.counters || wanted.probes))
+		return options_wrong(&usage, "--diff has no --stalls, --counters and --probes");
 	if (!compared.wanted && argc - first > 1)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 1]);
 	wanted.top = top || json ? top : DEFAULT_TOP;

@@ -140,6 +140,8 @@ static uint64_t time_of(const struct profile_event *e)
 		return e->sync.start_ns + e->sync.duration_ns;
 	case EVENT_MARKER:
 		return e->marker.start_ns + e->marker.duration_ns;
+	case EVENT_FOUND:
+		return e->found.time_ns;
 	}
 	return 0;
 }

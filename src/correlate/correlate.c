@@ -386,6 +386,7 @@ static int on_work(void *context, const struct gpu_work *e)
 		.queued_ns = e->queued_ns,
 		.submitted_ns = e->submitted_ns,
 		.graph_node = e->graph_node,
+		.grid = e->grid,
 		.op = e->op,
 		.instance = e->instance,
 		.correlation = e->correlation,

@@ -52,6 +52,7 @@ static int read_owned(struct ebpf_object **ret, uint8_t *data, size_t size)
 		return error_memory("an eBPF object");
 	}
 	o->data = data;
+	o->size = size;
 	o->image = calloc(1, sizeof(*o->image));
 	error = o->image ? read_all(o, size) : error_memory("an eBPF object");
 	if (error)

@@ -65,7 +65,8 @@ struct ebpf_object {
 	struct vec(struct ebpf_line) lines; /* by instruction */
 	uint32_t cpu_program_count;
 	struct ebpf_image *image;
-	uint8_t *data;
+	uint8_t *data; /* the file */
+	size_t size;
 };
 
 /* Reads an object file. 0 or -errno with error_text. */

@@ -20,6 +20,9 @@
  * A call, work and a sample have the number of their stack ("sf"), which is a node of a tree of
  * frames ("stackFrames").
  *
+ * Blocks of kernels, where programs inside these saw them, have rows for each multiprocessor of
+ * their device (chrome_blocks.h).
+ *
  * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with
  * the unit in its name. Such a value holds until the next, so a value equal to the last one is not
  * written.
@@ -35,6 +38,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "export/chrome_blocks.h"
 #include "export/chrome_flows.h"
 #include "export/chrome_lanes.h"
 #include "export/chrome_stacks.h"
@@ -82,6 +86,7 @@ struct chrome {
 	struct profile_reader *reader; /* that has read everything */
 	struct event_places places;
 	struct chrome_threads *beside;
+	struct chrome_blocks *blocks;
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
@@ -296,7 +301,8 @@ static int write_work(struct chrome *c, const struct profile_work *w, uint32_t s
 	put_moment(o, "submitted", w->submitted_ns);
 	put_weight(o, w->weight);
 	output_puts(o, "}}");
-	return add_flow(c, launch_key(w->instance, w->correlation), &end);
+	error = chrome_blocks_work(c->blocks, w, end.pid);
+	return error ?: add_flow(c, launch_key(w->instance, w->correlation), &end);
 }
 
 /* Calls. */
@@ -673,6 +679,9 @@ static int write_other(struct chrome *c)
 		if (profile_loss_count(c->reader, i))
 			buf_printf(b, ",\"lost_%s\":\"%llu\"", profile_loss_key(i),
 				(unsigned long long)profile_loss_count(c->reader, i));
+	if (chrome_blocks_missing(c->blocks))
+		buf_printf(b, ",\"blocks_missing\":\"%llu\"",
+			(unsigned long long)chrome_blocks_missing(c->blocks));
 	buf_puts(b, "}}\n");
 	if (b->failed)
 		return error_memory(SUBJECT);
@@ -727,6 +736,8 @@ static int write_all(struct chrome *c)
 	error = error ?: name_threads(c);
 	error = error ?: name_rows(c);
 	error = error ?: name_rings(c);
+	if (!error)
+		chrome_blocks_name(c->blocks);
 	error = error ?: chrome_threads_name(c->beside);
 	error = error ?: chrome_stacks(c->places.tree, c->output);
 	return error ?: write_other(c);
@@ -756,6 +767,7 @@ static void release(struct chrome *c)
 	map_release(&c->counted);
 	flows_release(&c->flows);
 	chrome_threads_free(c->beside);
+	chrome_blocks_free(c->blocks);
 	event_places_release(&c->places);
 	buf_release(&c->text);
 }
@@ -766,6 +778,7 @@ static int begin(struct chrome *c, const struct export_options *options)
 
 	if (!error && (interner_new(&c->row_ids) || interner_new(&c->ring_ids)))
 		error = error_memory(SUBJECT);
+	error = error ?: chrome_blocks_new(&c->blocks, c->reader, c->output, &c->any);
 	return error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
 }
 

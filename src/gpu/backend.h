@@ -42,6 +42,7 @@ struct gpu_options {
 	bool queue_times;  /* also ask for queued and submitted times */
 	bool markers;	   /* also stretches of time that programs give names */
 	bool syncs;	   /* also report what calls waited for the GPU, and how long */
+	bool grids;	   /* also keep the ids that kernels read themselves */
 	size_t ring_bytes; /* of each process's ring; 0: the default */
 	/* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
 	bool walk;

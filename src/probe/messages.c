@@ -31,7 +31,9 @@ static void add_kernel(struct server *s, struct probe_kernel *m)
 		.bodies = m->bodies,
 		.returns = m->returns,
 		.accesses = m->accesses,
-		.images = 1};
+		.images = 1,
+		.with = m->with,
+		.without = m->without};
 	const uint64_t *at = map_get(&s->kernel_by_hash, m->hash);
 
 	m->name[sizeof(m->name) - 1] = 0;
@@ -73,7 +75,9 @@ static void add_lines(struct server *s, uint32_t process, const struct probe_lin
 	for (uint32_t i = 0; i < m->count && i < PROBE_LINES_MAX; i++) {
 		const struct probe_line *l = &m->lines[i];
 		const uint64_t *file = map_get(&s->files, file_key(process, l->file));
-		struct server_line line = {.file = file && l->file ? (uint32_t)*file : 0,
+		struct server_line line = {.kernel = m->hash,
+			.insn = l->insn,
+			.file = file && l->file ? (uint32_t)*file : 0,
 			.line = l->line,
 			.bytes = l->bytes,
 			.kind = l->kind};

@@ -390,7 +390,8 @@ static int make_file(struct plan *p, const struct buf *bytes)
 
 int plan_seal(struct plan *p, const struct plan_options *options)
 {
-	struct probe_plan head = {.magic = PROBE_MAGIC, .version = PROBE_VERSION};
+	struct probe_plan head = {
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .measures = options->measures};
 	struct buf out = BUF_INIT;
 	int error = place(p);
 

@@ -46,7 +46,14 @@ struct plan_options {
 	struct bodies_options bodies;
 	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
 	const char *only; /* kernels; NULL: all that the programs name */
+	bool measures;	  /* what kernels take without programs, too */
 };
+
+#define PLAN_OPTIONS_INIT                                                                          \
+	{                                                                                          \
+		.bodies.layout = {.threads = LAYOUT_THREADS, .map_bytes = LAYOUT_MAP_BYTES},       \
+		.per_thread = -1                                                                   \
+	}
 
 void plan_init(struct plan *p);
 void plan_release(struct plan *p);

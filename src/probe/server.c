@@ -84,7 +84,8 @@ void server_close(struct server *s)
 	vec_foreach (p, &s->processes)
 		server_end_process(p);
 	vec_foreach (a, &s->arenas) {
-		munmap(a->memory, s->plan->shared_bytes);
+		if (a->memory)
+			munmap(a->memory, s->plan->shared_bytes);
 		free(a->tails);
 		free(a->unread);
 	}
@@ -96,6 +97,8 @@ void server_close(struct server *s)
 	vec_release(&s->arenas);
 	vec_release(&s->kernels);
 	vec_release(&s->lines);
+	vec_release(&s->kept);
+	buf_release(&s->kept_bytes);
 	map_release(&s->kernel_by_hash);
 	map_release(&s->line_by_place);
 	map_release(&s->files);
@@ -189,7 +192,11 @@ static bool has_all_arenas(const struct server *s, uint32_t process)
 
 int server_add_arena(struct server *s, uint32_t process, const struct probe_arena *m)
 {
-	struct server_arena a = {.process = process, .device = m->device, .sms = m->sms};
+	struct server_arena a = {.process = process,
+		.device = m->device,
+		.sms = m->sms,
+		.clock_khz = m->clock_khz,
+		.memory_bytes = m->memory_bytes};
 	uint32_t rings = s->plan->ring_count;
 	void *memory;
 	int fd, error;
@@ -199,6 +206,7 @@ int server_add_arena(struct server *s, uint32_t process, const struct probe_aren
 		return -E2BIG;
 	}
 	memcpy(a.name, m->name, sizeof(a.name) - 1);
+	memcpy(a.uuid, m->uuid, sizeof(a.uuid));
 	error = make_memory(s->plan->shared_bytes, &memory, &fd);
 	if (error)
 		return error;

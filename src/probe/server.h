@@ -34,9 +34,11 @@ struct server_process {
 /* A context of a GPU. */
 struct server_arena {
 	uint32_t process; /* index */
-	uint32_t device, sms;
+	uint32_t device, sms, clock_khz;
+	uint64_t memory_bytes; /* of the device */
+	uint8_t uuid[16];
 	char name[64];
-	uint8_t *memory;  /* shared */
+	uint8_t *memory;  /* shared; NULL: it is one of a recording */
 	uint64_t *tails;  /* of all rings: ours */
 	uint64_t *unread; /* of each ring: records that were begun and never came */
 	bool ended;	  /* there is nothing more to come */
@@ -46,12 +48,22 @@ struct server_kernel {
 	uint64_t hash;
 	char *name;
 	uint32_t bodies, returns, accesses;
-	uint32_t images; /* that have it */
+	uint32_t images;		 /* that have it */
+	struct probe_size with, without; /* programs; in the first */
 };
 
 struct server_line {
+	uint64_t kernel;
+	uint32_t insn; /* number of the access in it */
 	uint32_t file; /* string; 0: not known */
 	uint32_t line, bytes, kind;
+};
+
+/* An entry of a map, of a recording: its key and its value are in `kept_bytes`. */
+struct server_value {
+	uint32_t object, map, arena, sm; /* sm: VALUES_ANY: of none */
+	uint64_t thread;		 /* or UINT64_MAX */
+	size_t at;
 };
 
 /* A record of a ring, in memory of ours. */
@@ -83,6 +95,9 @@ struct server {
 	uint64_t notes_lost, arenas_lost;
 	uint64_t processes_refused; /* too many, or another user's */
 	uint32_t asked;
+	/* Beside those in the memory of arenas. */
+	struct vec(struct server_value) kept;
+	struct buf kept_bytes;
 	/* Called for each record. */
 	void (*on_record)(void *context, const struct server_record *r);
 	void *context;

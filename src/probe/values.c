@@ -16,7 +16,7 @@ static const uint8_t *snapshot(const struct server *s, const struct server_arena
 {
 	const struct probe_shared *shared = (const void *)a->memory;
 
-	return __atomic_load_n(&shared->read_ns, __ATOMIC_RELAXED)
+	return shared && __atomic_load_n(&shared->read_ns, __ATOMIC_RELAXED)
 		       ? a->memory + s->plan->snapshot_at
 		       : NULL;
 }
@@ -30,7 +30,7 @@ static const uint8_t *find_values(
 	if (!place->is_outside)
 		return arena ? arena + place->offset : NULL;
 	vec_foreach (o, &s->plan->outsides)
-		if (o->place == place)
+		if (a->memory && o->place == place)
 			return a->memory + o->at;
 	return NULL;
 }
@@ -150,24 +150,62 @@ static int read_arena(struct values *v, const struct server *s, uint32_t arena, 
 	return error;
 }
 
-int values_read(
+/* Those of a recording. */
+static int read_kept(
 	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t device)
 {
-	const struct plan_object *o = &s->plan->objects.items[object];
-	int error;
+	int error = 0;
 
+	vec_foreach (k, &s->kept) {
+		const uint8_t *key = (const uint8_t *)s->kept_bytes.data + k->at;
+
+		if (k->object == object && k->map == map && !error &&
+			(device == VALUES_ANY || s->arenas.items[k->arena].device == device))
+			error = add(v, (struct place_key){k->arena, k->sm, k->thread}, key,
+				key + v->map->key_size);
+	}
+	return error;
+}
+
+/* 1: there are values; 0: there never are, or -errno. */
+static int begin(struct values *v, const struct plan_object *o, uint32_t map)
+{
 	*v = (struct values){
 		.map = &o->object->maps.items[map], .place = &o->bodies.layout.maps[map]};
 	if (!v->place->is_used || v->place->shape == EBPF_RING)
 		return 0;
-	error = interner_new(&v->keys);
-	for (uint32_t i = 0; !error && i < s->arenas.count; i++)
-		if (device == VALUES_ANY || s->arenas.items[i].device == device)
-			error = read_arena(v, s, i, o->bodies.layout.threads);
+	return interner_new(&v->keys) ? -ENOMEM : 1;
+}
+
+static int end(struct values *v, int error)
+{
 	interner_free(v->keys);
 	buf_release(&v->name);
 	v->keys = NULL;
-	return error ? error_memory("the values of maps") : 0;
+	return error < 0 ? error_memory("the values of maps") : 0;
+}
+
+int values_read(
+	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t device)
+{
+	const struct plan_object *o = &s->plan->objects.items[object];
+	int any = begin(v, o, map), error = any < 0 ? any : 0;
+
+	for (uint32_t i = 0; any > 0 && !error && i < s->arenas.count; i++)
+		if (device == VALUES_ANY || s->arenas.items[i].device == device)
+			error = read_arena(v, s, i, o->bodies.layout.threads);
+	if (any > 0 && !error)
+		error = read_kept(v, s, object, map, device);
+	return end(v, error);
+}
+
+int values_read_arena(
+	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t arena)
+{
+	const struct plan_object *o = &s->plan->objects.items[object];
+	int any = begin(v, o, map);
+
+	return end(v, any > 0 ? read_arena(v, s, arena, o->bodies.layout.threads) : any);
 }
 
 void values_release(struct values *v)

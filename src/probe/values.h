@@ -35,6 +35,9 @@ struct values {
 /* Of all devices, or of one. 0 or -ENOMEM with error_text. */
 int values_read(
 	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t device);
+/* Of one context. */
+int values_read_arena(
+	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t arena);
 void values_release(struct values *v);
 const uint8_t *values_key(const struct values *v, const struct value_entry *e);
 const uint8_t *values_value(const struct values *v, const struct value_entry *e);

@@ -110,6 +110,9 @@ int chunk_times_add(
 	case EVENT_MARKER:
 		see(t, e->marker.start_ns, e->marker.duration_ns);
 		break;
+	case EVENT_FOUND:
+		see(t, e->found.time_ns, 0);
+		break;
 	case EVENT_LIFE: /* covers all times when the thread was not there, too */
 		see(t, 0, UINT64_MAX);
 		break;

@@ -123,6 +123,7 @@ bool clip_skips_chunk(const struct profile_clip *c, uint64_t chunk)
 
 static uint32_t device_of(const struct profile_reader *r, const struct profile_event *e)
 {
+	const struct profile_probe_context *context;
 	const struct profile_op *op;
 
 	switch (e->kind) {
@@ -133,6 +134,9 @@ static uint32_t device_of(const struct profile_reader *r, const struct profile_e
 		return e->count.device;
 	case EVENT_SYNC:
 		return e->sync.device;
+	case EVENT_FOUND:
+		context = profile_probe_context(r, e->found.context);
+		return context ? context->device : 0;
 	default:
 		return 0;
 	}
@@ -161,6 +165,7 @@ static uint32_t thread_of(const struct profile_event *e)
 		return e->marker.thread;
 	case EVENT_STALL:
 	case EVENT_COUNT:
+	case EVENT_FOUND:
 		break;
 	}
 	return 0;
@@ -247,6 +252,9 @@ bool clip_next_piece(const struct profile_clip *c, const struct profile_event *e
 	case EVENT_SAMPLE:
 		*ret = *e;
 		return next_moment(c, e->sample.time_ns, span);
+	case EVENT_FOUND:
+		*ret = *e; /* maps are as they were at the end, whatever the time */
+		return e->found.program ? next_moment(c, e->found.time_ns, span) : !(*span)++;
 	case EVENT_PENDING:
 		*ret = *e;
 		return next_moment(c, e->pending.start_ns, span);

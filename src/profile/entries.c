@@ -145,6 +145,47 @@ static const struct entry_field burst_fields[] = {
 	NUMBER(profile_burst, end_ns),
 };
 
+static const struct entry_field probe_object_fields[] = {
+	ID(profile_probe_object, name, TABLE_STRINGS),
+	ID(profile_probe_object, tool, TABLE_STRINGS),
+	ID(profile_probe_object, file, TABLE_STRINGS),
+};
+
+static const struct entry_field probe_map_fields[] = {
+	REQUIRED_ID(profile_probe_map, object, TABLE_PROBE_OBJECTS),
+	NUMBER(profile_probe_map, number),
+	ID(profile_probe_map, name, TABLE_STRINGS),
+};
+
+static const struct entry_field probe_context_fields[] = {
+	ID(profile_probe_context, process, TABLE_PROCESSES),
+	ID(profile_probe_context, device, TABLE_DEVICES),
+};
+
+static const struct entry_field probe_kernel_fields[] = {
+	NUMBER(profile_probe_kernel, hash),
+	ID(profile_probe_kernel, name, TABLE_STRINGS),
+	NUMBER(profile_probe_kernel, programs),
+	NUMBER(profile_probe_kernel, returns),
+	NUMBER(profile_probe_kernel, accesses),
+	NUMBER(profile_probe_kernel, images),
+	NUMBER(profile_probe_kernel, size[0]),
+	NUMBER(profile_probe_kernel, size[1]),
+	NUMBER(profile_probe_kernel, size[2]),
+	NUMBER(profile_probe_kernel, size[3]),
+	NUMBER(profile_probe_kernel, size[4]),
+	NUMBER(profile_probe_kernel, size[5]),
+};
+
+static const struct entry_field probe_line_fields[] = {
+	NUMBER(profile_probe_line, kernel),
+	NUMBER(profile_probe_line, insn),
+	ID(profile_probe_line, file, TABLE_STRINGS),
+	NUMBER(profile_probe_line, line),
+	NUMBER(profile_probe_line, bytes),
+	NUMBER(profile_probe_line, kind),
+};
+
 #define FORMAT(text, type, may_update, struct_name, list)                                          \
 	{                                                                                          \
 		.name = (text), .chunk = (type), .updates = (may_update),                          \
@@ -175,6 +216,16 @@ const struct entry_format entry_formats[TABLE_COUNT] = {
 	[TABLE_COUNTERS] =
 		FORMAT("counter", CHUNK_COUNTERS, false, profile_counter, counter_fields),
 	[TABLE_BURSTS] = FORMAT("burst", CHUNK_BURSTS, false, profile_burst, burst_fields),
+	[TABLE_PROBE_OBJECTS] = FORMAT("object of probes", CHUNK_PROBE_OBJECTS, false,
+		profile_probe_object, probe_object_fields),
+	[TABLE_PROBE_MAPS] = FORMAT(
+		"map of probes", CHUNK_PROBE_MAPS, false, profile_probe_map, probe_map_fields),
+	[TABLE_PROBE_CONTEXTS] = FORMAT("context of probes", CHUNK_PROBE_CONTEXTS, false,
+		profile_probe_context, probe_context_fields),
+	[TABLE_PROBE_KERNELS] = FORMAT("kernel with probes", CHUNK_PROBE_KERNELS, false,
+		profile_probe_kernel, probe_kernel_fields),
+	[TABLE_PROBE_LINES] = FORMAT("access with probes", CHUNK_PROBE_LINES, false,
+		profile_probe_line, probe_line_fields),
 };
 
 _Static_assert(

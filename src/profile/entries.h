@@ -32,7 +32,12 @@ enum profile_table {
 	TABLE_INSTRUCTIONS,
 	TABLE_WINDOWS,
 	TABLE_COUNTERS,
-	TABLE_BURSTS, /* whose number is the last in the end mark */
+	TABLE_BURSTS, /* its number and those of the next are the last in the end mark */
+	TABLE_PROBE_OBJECTS,
+	TABLE_PROBE_MAPS,
+	TABLE_PROBE_CONTEXTS,
+	TABLE_PROBE_KERNELS,
+	TABLE_PROBE_LINES,
 	TABLE_COUNT
 };
 

@@ -32,6 +32,7 @@ enum {
 	WORK_QUEUED = 1 << 6,	 /* queued_ns is given, else 0 */
 	WORK_SUBMITTED = 1 << 7, /* submitted_ns is given, else 0 */
 	WORK_STREAM = 1 << 8,	 /* graph_context and graph_stream are given, else 0 */
+	WORK_GRID = 1 << 9,	 /* grid is given, else 0 */
 };
 
 enum {
@@ -80,6 +81,14 @@ enum {
 	MARKER_UNFINISHED = 1 << 2,
 };
 
+enum {
+	FOUND_MAP = 1 << 0,	/* the map is given, else as before */
+	FOUND_CONTEXT = 1 << 1, /* the context is given, else as before */
+	FOUND_RECORD = 1 << 2,	/* grid, program and text are given, else 0 */
+	FOUND_SM = 1 << 3,	/* the multiprocessor is given, else 0 */
+	FOUND_THREAD = 1 << 4,	/* the thread is given, else 0 */
+};
+
 /* `api` and the kind of call share a number; `name` and the kind of a driver's event, too. */
 #define CALL_KIND_BITS 3
 _Static_assert(CALL_KINDS <= 1 << CALL_KIND_BITS, "call kinds need more bits");
@@ -99,6 +108,7 @@ void event_coder_reset(struct event_coder *c)
 	c->instance = 0;
 	c->period_ns = 0;
 	c->graph_node = 0;
+	c->grid = 0;
 	memset(c->base_ns, 0, sizeof(c->base_ns));
 	memset(c->correlation, 0, sizeof(c->correlation));
 	c->stall = (struct profile_stall){0};
@@ -107,6 +117,7 @@ void event_coder_reset(struct event_coder *c)
 	c->job = 0;
 	c->waiting = 0;
 	c->marking = c->domain = 0;
+	c->found = (struct profile_found){0};
 }
 
 static struct call_slot *slot_of(struct event_coder *c, uint32_t instance, uint32_t correlation)
@@ -204,6 +215,12 @@ bool marker_is_valid(const struct profile_marker *m, const uint32_t counts[TABLE
 	       (m->kind != MARKER_MOMENT || !m->duration_ns);
 }
 
+bool found_is_valid(const struct profile_found *f, const uint32_t counts[TABLE_COUNT])
+{
+	return f->map >= 1 && f->map <= counts[TABLE_PROBE_MAPS] && f->context >= 1 &&
+	       f->context <= counts[TABLE_PROBE_CONTEXTS] && f->size <= FOUND_MAX_BYTES;
+}
+
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT])
 {
 	switch (e->kind) {
@@ -229,6 +246,8 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 		return sync_is_valid(&e->sync, counts);
 	case EVENT_MARKER:
 		return marker_is_valid(&e->marker, counts);
+	case EVENT_FOUND:
+		return found_is_valid(&e->found, counts);
 	}
 	return false;
 }
@@ -424,6 +443,8 @@ static unsigned int work_flags(struct event_coder *c, const struct profile_work 
 		flags |= WORK_SUBMITTED;
 	if (w->graph_context || w->graph_stream)
 		flags |= WORK_STREAM;
+	if (w->grid)
+		flags |= WORK_GRID;
 	return flags;
 }
 
@@ -458,6 +479,10 @@ uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, 
 	if (flags & WORK_STREAM) {
 		p = varint_put(p, w->graph_context);
 		p = varint_put(p, w->graph_stream);
+	}
+	if (flags & WORK_GRID) {
+		p = varint_put(p, zigzag((int64_t)(w->grid - c->grid)));
+		c->grid = w->grid;
 	}
 	return finish(start, p);
 }
@@ -511,6 +536,9 @@ static bool decode_work(
 		flags & WORK_SUBMITTED ? ret->start_ns - (uint64_t)unzigzag(varint_get(p)) : 0;
 	ret->graph_context = flags & WORK_STREAM ? (uint32_t)varint_get(p) : 0;
 	ret->graph_stream = flags & WORK_STREAM ? (uint32_t)varint_get(p) : 0;
+	ret->grid = 0;
+	if (flags & WORK_GRID)
+		ret->grid = c->grid += (uint64_t)unzigzag(varint_get(p));
 	return true;
 }
 
@@ -824,6 +852,69 @@ static void decode_marker(
 	ret->unfinished = flags & MARKER_UNFINISHED;
 }
 
+static unsigned int found_flags(const struct event_coder *c, const struct profile_found *f)
+{
+	return (f->map != c->found.map ? FOUND_MAP : 0) |
+	       (f->context != c->found.context ? FOUND_CONTEXT : 0) |
+	       (f->program ? FOUND_RECORD : 0) | (f->sm ? FOUND_SM : 0) |
+	       (f->thread ? FOUND_THREAD : 0);
+}
+
+/* The bytes are what is left of the event. */
+uint8_t *event_encode_found(struct event_coder *c, const struct profile_found *f, uint8_t *start)
+{
+	unsigned int flags = found_flags(c, f);
+	uint8_t fields[EVENT_MAX_BYTES], *p = begin(fields, EVENT_FOUND, flags);
+	size_t size;
+
+	p = put_time(c, EVENT_FOUND, f->time_ns, p);
+	if (flags & FOUND_MAP)
+		p = varint_put(p, f->map);
+	if (flags & FOUND_CONTEXT)
+		p = varint_put(p, f->context);
+	if (flags & FOUND_RECORD) {
+		p = varint_put(p, zigzag((int64_t)(f->grid - c->found.grid)));
+		p = varint_put(p, f->program);
+		p = varint_put(p, f->text);
+	}
+	if (flags & FOUND_SM)
+		p = varint_put(p, f->sm);
+	if (flags & FOUND_THREAD)
+		p = varint_put(p, f->thread);
+	c->found = *f;
+	size = (size_t)(p - fields) - 1;
+	start = varint_put(start, size + f->size);
+	memcpy(start, fields + 1, size);
+	if (f->size)
+		memcpy(start + size, f->bytes, f->size);
+	return start + size + f->size;
+}
+
+/* False when it ends before its bytes begin. */
+static bool decode_found(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	const uint8_t *end, struct profile_found *ret)
+{
+	ret->time_ns = get_time(c, EVENT_FOUND, p);
+	ret->map = flags & FOUND_MAP ? get_table_id(p) : c->found.map;
+	ret->context = flags & FOUND_CONTEXT ? get_table_id(p) : c->found.context;
+	ret->grid = 0;
+	ret->program = ret->text = 0;
+	if (flags & FOUND_RECORD) {
+		ret->grid = c->found.grid + (uint64_t)unzigzag(varint_get(p));
+		ret->program = get_table_id(p);
+		ret->text = get_table_id(p);
+	}
+	ret->sm = flags & FOUND_SM ? get_table_id(p) : 0;
+	ret->thread = flags & FOUND_THREAD ? varint_get(p) : 0;
+	if (*p > end || end - *p > FOUND_MAX_BYTES)
+		return false;
+	ret->bytes = *p;
+	ret->size = (uint32_t)(end - *p);
+	*p = end;
+	c->found = *ret;
+	return true;
+}
+
 /* Removes the kind from an event's head, which leaves the flags. */
 static enum profile_event_kind decode_kind(uint64_t *head)
 {
@@ -885,6 +976,9 @@ int event_decode(
 		break;
 	case EVENT_MARKER:
 		decode_marker(c, flags, &at, &ret->marker);
+		break;
+	case EVENT_FOUND:
+		sound = decode_found(c, flags, &at, event_end, &ret->found);
 		break;
 	default:
 		return at <= event_end ? 0 : -1;

@@ -22,12 +22,12 @@
 #include "profile/model.h"
 
 /* No event is longer, its size included. */
-#define EVENT_MAX_BYTES 128
+#define EVENT_MAX_BYTES 128 /* but for the bytes of what was found */
 
 #define CALL_SLOTS 4096
 
 /* The last of enum profile_event_kind. */
-#define EVENT_LAST EVENT_MARKER
+#define EVENT_LAST EVENT_FOUND
 
 struct call_slot {
 	uint64_t start_ns;
@@ -41,6 +41,7 @@ struct event_coder {
 	uint32_t instance;
 	uint64_t period_ns;
 	uint64_t graph_node;
+	uint64_t grid;			      /* the last that was given */
 	uint64_t job;			      /* the last that was given */
 	uint64_t base_ns[EVENT_LAST + 1];     /* start of the last event, by kind */
 	uint32_t correlation[EVENT_LAST + 1]; /* of the last event, by kind */
@@ -49,6 +50,7 @@ struct event_coder {
 	struct profile_driver driver;	      /* the last one */
 	uint32_t waiting;		      /* thread of the last wait */
 	uint32_t marking, domain;	      /* thread and domain of the last marker */
+	struct profile_found found;	      /* the last one */
 	struct call_slot slots[CALL_SLOTS];
 };
 
@@ -70,6 +72,7 @@ bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COU
 bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT]);
 /* A moment must have no duration. */
 bool marker_is_valid(const struct profile_marker *m, const uint32_t counts[TABLE_COUNT]);
+bool found_is_valid(const struct profile_found *f, const uint32_t counts[TABLE_COUNT]);
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
 
 /* Writes at most EVENT_MAX_BYTES; returns a pointer behind them. */
@@ -85,6 +88,9 @@ uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, 
 uint8_t *event_encode_life(struct event_coder *c, const struct profile_life *l, uint8_t *p);
 uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, uint8_t *p);
 uint8_t *event_encode_marker(struct event_coder *c, const struct profile_marker *m, uint8_t *p);
+
+/* This one is longer by its bytes. */
+uint8_t *event_encode_found(struct event_coder *c, const struct profile_found *f, uint8_t *p);
 
 /* What event_decode may read beyond `end`. */
 #define EVENT_READ_PAST 192

@@ -60,6 +60,12 @@
 #define CHUNK_COUNTERS	    CHUNK_TYPE('C', 'T', 'R', 'S')
 #define CHUNK_BURSTS	    CHUNK_TYPE('B', 'R', 'S', 'T')
 
+#define CHUNK_PROBE_OBJECTS  CHUNK_TYPE('P', 'O', 'B', 'J')
+#define CHUNK_PROBE_MAPS     CHUNK_TYPE('P', 'M', 'A', 'P')
+#define CHUNK_PROBE_CONTEXTS CHUNK_TYPE('P', 'C', 'T', 'X')
+#define CHUNK_PROBE_KERNELS  CHUNK_TYPE('P', 'K', 'R', 'N')
+#define CHUNK_PROBE_LINES    CHUNK_TYPE('P', 'L', 'I', 'N')
+
 static inline void put_u32(uint8_t *p, uint32_t x)
 {
 	x = htole32(x);

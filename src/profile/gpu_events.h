@@ -65,7 +65,8 @@ struct gpu_work {
 	uint64_t submitted_ns;
 	uint64_t bytes;
 	uint64_t graph_node;
-	uint32_t op; /* profile id */
+	uint64_t grid; /* as in profile_work */
+	uint32_t op;   /* profile id */
 };
 
 enum gpu_node_change {

@@ -10,6 +10,7 @@
  *	           <-- windows (stretches of time in which instructions were sampled)
  *	 processes <-- bursts (stretches of time in which GPU work was recorded, where not all was)
  *	  counters (what hardware counters count)
+ *	   objects (of programs in GPU kernels) <-- their maps; contexts, kernels and accesses of these
  *	   modules <-- GPU functions <-- instructions --> inlines
  *
  *	   sample  (thread, stack, period)                    a CPU was here
@@ -24,6 +25,7 @@
  *	   life    (thread, duration, time on a CPU)          a thread was there
  *	   sync    (thread, stack, API, stream, duration)     a call of a GPU API waited for the GPU
  *	   marker  (thread, name, duration)                   the program gave this stretch of time a name
+ *	   found   (map, context, launch, bytes)              a program in a GPU kernel found this
  *
  * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events
  * carry ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
@@ -325,6 +327,48 @@ struct profile_counter {
 	uint32_t unit; /* string: "%", "byte/s", ... */
 };
 
+/*
+ * Programs that run inside GPU kernels, and what is known beside what they find (profile_found):
+ * the objects that they are of, as they were loaded, and their maps; the contexts whose kernels
+ * they ran in; these kernels, and places in their code that access memory.
+ */
+struct profile_probe_object {
+	uint32_t name; /* string: of the file, or of the tool */
+	uint32_t tool; /* string: one of ours; 0: a file */
+	uint32_t file; /* string: the ELF file itself; 0: not kept */
+};
+
+#define PROBE_MAP_PRINTS UINT32_MAX /* what programs print */
+
+struct profile_probe_map {
+	uint32_t object; /* probe object id */
+	uint32_t number; /* in the object, or PROBE_MAP_PRINTS */
+	uint32_t name;	 /* string; 0 for PROBE_MAP_PRINTS */
+};
+
+struct profile_probe_context {
+	uint32_t process;
+	uint32_t device; /* id */
+};
+
+struct profile_probe_kernel {
+	uint64_t hash; /* what programs know it by */
+	uint32_t name; /* string: mangled */
+	uint32_t programs, returns, accesses;
+	uint32_t images; /* that have it */
+	/* What it takes with programs: registers and local memory of a thread, warps that a
+	 * multiprocessor has at once; so too without, from [3] on. 0: not known. */
+	uint32_t size[6];
+};
+
+struct profile_probe_line {
+	uint64_t kernel; /* hash */
+	uint32_t insn;	 /* number of the access in it */
+	uint32_t file;	 /* string */
+	uint32_t line;
+	uint32_t bytes, kind;
+};
+
 /* What a call of a GPU API is for. */
 enum profile_call_kind {
 	CALL_LAUNCH = 1, /* kernel launch */
@@ -382,6 +426,9 @@ struct profile_work {
 	uint64_t submitted_ns; /* 0: not known */
 	uint64_t graph_node;   /* 0: not part of a graph */
 	uint64_t launch_ns;    /* when the launching call began; 0: not known */
+	/* the id that a kernel reads itself; in a graph the node's, in each of its runs; 0: it is
+	 * not known, or no programs in kernels were recorded */
+	uint64_t grid;
 	uint32_t op;
 	uint32_t thread;     /* that launched it; 0: not known */
 	uint32_t stack;	     /* of the launching call; 0: see join */
@@ -562,6 +609,26 @@ struct profile_marker {
 	struct profile_cut cut;
 };
 
+/*
+ * What a program in a GPU kernel found: a record that it sent, or an entry of a map as it was when
+ * it was last read (the key, then the value). Records are of the kernel whose work has the same
+ * `grid` in the same process and device; in graphs of one of those that have it.
+ */
+struct profile_found {
+	uint64_t time_ns; /* when it was read */
+	uint64_t grid;	  /* 0: an entry of a map */
+	uint32_t map;	  /* probe map id */
+	uint32_t context; /* probe context id */
+	uint32_t program; /* number in the object, plus 1; 0: an entry of a map */
+	uint32_t sm;	  /* multiprocessor, plus 1; 0: of all, or not known */
+	uint64_t thread;  /* of per-thread entries: number in the grid, plus 1; else 0 */
+	uint32_t text;	  /* of what was printed: which of the program's texts */
+	uint32_t size;
+	const uint8_t *bytes; /* from a reader: until it reads the next event */
+};
+
+#define FOUND_MAX_BYTES 32768
+
 enum profile_event_kind {
 	EVENT_SAMPLE = 1,
 	EVENT_CALL,
@@ -574,6 +641,7 @@ enum profile_event_kind {
 	EVENT_LIFE,
 	EVENT_SYNC,
 	EVENT_MARKER,
+	EVENT_FOUND,
 };
 
 struct profile_event {
@@ -590,6 +658,7 @@ struct profile_event {
 		struct profile_life life;
 		struct profile_sync sync;
 		struct profile_marker marker;
+		struct profile_found found;
 	};
 };
 
@@ -708,6 +777,21 @@ enum profile_loss {
 	LOSS_WAITS_OBSERVED,
 	LOSS_CALLS_OBSERVED, /* calls of observed programs that came faster than they were read */
 	LOSS_GPU_UNTIMED,    /* work without times of its own: unknown or contradictory */
+	/* Of programs in GPU kernels. */
+	LOSS_PROBE_BOUNDS,     /* accesses outside of values, or not aligned: not made */
+	LOSS_PROBE_FUEL,       /* runs that were ended in loops */
+	LOSS_PROBE_FULL,       /* entries for which a hash had no place */
+	LOSS_PROBE_THREADS,    /* threads behind the last that a per-thread array has */
+	LOSS_PROBE_DROPPED,    /* records: the ring was full */
+	LOSS_PROBE_UNREAD,     /* records that were being written when their program ended */
+	LOSS_PROBE_CUT,	       /* records and entries too long for a recording */
+	LOSS_PROBE_CONTEXTS,   /* contexts without programs, or whose maps were never read */
+	LOSS_PROBE_OLD,	       /* contexts that ended without a word: maps as they were before */
+	LOSS_PROBE_NO_TEXT,    /* images of machine code only */
+	LOSS_PROBE_UNREADABLE, /* images that could not be read */
+	LOSS_PROBE_REFUSED,    /* images that could not be loaded with programs in them */
+	LOSS_PROBE_UNSEEN,     /* accesses and ends of threads in functions that kernels call */
+	LOSS_PROBE_NOTES,      /* messages of libraries, and libraries that could not connect */
 	LOSS_KINDS
 };
 
@@ -757,6 +841,8 @@ enum profile_loss {
 #define META_DRIVERS "drivers" /* the monitors that watched GPU drivers: "drm,xe"; absent: none */
 #define META_DRIVERS_REFUSED                                                                       \
 	"drivers_refused" /* why none or not all, where they were wanted: lines of text */
+#define META_PROBES_REFUSED                                                                        \
+	"probes_refused" /* why images and contexts ran without programs in kernels: lines */
 #define META_EXIT_STATUS "exit_status" /* of the command, as a shell would give it */
 #define META_VERSION	 "xpuprof"     /* version that wrote it */
 

@@ -241,6 +241,11 @@ union any_entry {
 	struct profile_window window;
 	struct profile_counter counter;
 	struct profile_burst burst;
+	struct profile_probe_object probe_object;
+	struct profile_probe_map probe_map;
+	struct profile_probe_context probe_context;
+	struct profile_probe_kernel probe_kernel;
+	struct profile_probe_line probe_line;
 };
 
 static int read_entries(
@@ -353,6 +358,9 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 		same_events &= get_late(&p, end) == r->events_of[kind];
 	same &= get_late(&p, end) == r->counts[TABLE_BURSTS];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_MARKER];
+	for (int table = TABLE_BURSTS + 1; table < TABLE_COUNT; table++)
+		same &= get_late(&p, end) == r->counts[table];
+	same_events &= get_late(&p, end) == r->events_of[EVENT_FOUND];
 	if (!same || (!same_events && !r->skipped) || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -971,6 +979,32 @@ const struct profile_burst *profile_burst(const struct profile_reader *r, uint32
 	return entry_at(r, TABLE_BURSTS, id);
 }
 
+const struct profile_probe_object *profile_probe_object(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROBE_OBJECTS, id);
+}
+
+const struct profile_probe_map *profile_probe_map(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROBE_MAPS, id);
+}
+
+const struct profile_probe_context *profile_probe_context(
+	const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROBE_CONTEXTS, id);
+}
+
+const struct profile_probe_kernel *profile_probe_kernel(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROBE_KERNELS, id);
+}
+
+const struct profile_probe_line *profile_probe_line(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROBE_LINES, id);
+}
+
 const struct bursts *profile_bursts(const struct profile_reader *r)
 {
 	return &r->bursts;
@@ -1006,6 +1040,11 @@ struct profile_counts profile_counts(const struct profile_reader *r)
 		.windows = r->counts[TABLE_WINDOWS],
 		.counters = r->counts[TABLE_COUNTERS],
 		.bursts = r->counts[TABLE_BURSTS],
+		.probe_objects = r->counts[TABLE_PROBE_OBJECTS],
+		.probe_maps = r->counts[TABLE_PROBE_MAPS],
+		.probe_contexts = r->counts[TABLE_PROBE_CONTEXTS],
+		.probe_kernels = r->counts[TABLE_PROBE_KERNELS],
+		.probe_lines = r->counts[TABLE_PROBE_LINES],
 	};
 }
 
@@ -1061,6 +1100,7 @@ struct profile_sums profile_reader_sums(const struct profile_reader *r)
 		.lives = r->events_of[EVENT_LIFE],
 		.syncs = r->events_of[EVENT_SYNC],
 		.markers = r->events_of[EVENT_MARKER],
+		.founds = r->events_of[EVENT_FOUND],
 		.stall_samples = r->stall_samples,
 		.cpu_ns = r->cpu_ns,
 		.gpu_ns = r->gpu_ns,

@@ -87,6 +87,14 @@ const struct profile_instruction *profile_instruction(const struct profile_reade
 const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id);
 const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id);
 const struct profile_burst *profile_burst(const struct profile_reader *r, uint32_t id);
+const struct profile_probe_object *profile_probe_object(
+	const struct profile_reader *r, uint32_t id);
+const struct profile_probe_map *profile_probe_map(const struct profile_reader *r, uint32_t id);
+const struct profile_probe_context *profile_probe_context(
+	const struct profile_reader *r, uint32_t id);
+const struct profile_probe_kernel *profile_probe_kernel(
+	const struct profile_reader *r, uint32_t id);
+const struct profile_probe_line *profile_probe_line(const struct profile_reader *r, uint32_t id);
 /* Those of the whole file, as it was when the reader was opened: known before the first event. */
 const struct bursts *profile_bursts(const struct profile_reader *r);
 /* Whether GPU work was recorded in bursts only. (If no burst came at all, and so no work, this is
@@ -95,7 +103,8 @@ bool profile_is_in_bursts(const struct profile_reader *r);
 
 struct profile_counts {
 	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,
-		inlines, segments, gpu_functions, instructions, windows, counters, bursts;
+		inlines, segments, gpu_functions, instructions, windows, counters, bursts,
+		probe_objects, probe_maps, probe_contexts, probe_kernels, probe_lines;
 };
 
 struct profile_counts profile_counts(const struct profile_reader *r);
@@ -116,7 +125,7 @@ bool profile_meta_at(
 /* What was read, in numbers; without what was left out. */
 struct profile_sums {
 	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs,
-		markers;
+		markers, founds;
 	/* as in struct profile_totals: cpu_ns is the sum of the recorded periods */
 	uint64_t stall_samples, cpu_ns, gpu_ns;
 };

@@ -279,7 +279,9 @@ static int push_end(struct profile_writer *w)
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
 	uint64_t late[] = {t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives,
-		t->syncs, w->counts[TABLE_BURSTS], t->markers};
+		t->syncs, w->counts[TABLE_BURSTS], t->markers, w->counts[TABLE_PROBE_OBJECTS],
+		w->counts[TABLE_PROBE_MAPS], w->counts[TABLE_PROBE_CONTEXTS],
+		w->counts[TABLE_PROBE_KERNELS], w->counts[TABLE_PROBE_LINES], t->founds};
 	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_BURSTS, error;
 
 	while (lates && !late[lates - 1])
@@ -836,6 +838,46 @@ int profile_add_counter(struct profile_writer *w, const struct profile_counter *
 	return add_entry(w, TABLE_COUNTERS, c, sizeof(*c), ret_id);
 }
 
+/* Of these there are few, and each comes once. */
+static int add_numbered(
+	struct profile_writer *w, enum profile_table table, const void *entry, uint32_t *ret_id)
+{
+	uint32_t id = w->counts[table] + 1;
+	int error = add_unkept(w, table, entry);
+
+	if (!error)
+		*ret_id = id;
+	return error;
+}
+
+int profile_add_probe_object(
+	struct profile_writer *w, const struct profile_probe_object *o, uint32_t *ret_id)
+{
+	return add_numbered(w, TABLE_PROBE_OBJECTS, o, ret_id);
+}
+
+int profile_add_probe_map(
+	struct profile_writer *w, const struct profile_probe_map *m, uint32_t *ret_id)
+{
+	return add_numbered(w, TABLE_PROBE_MAPS, m, ret_id);
+}
+
+int profile_add_probe_context(
+	struct profile_writer *w, const struct profile_probe_context *c, uint32_t *ret_id)
+{
+	return add_numbered(w, TABLE_PROBE_CONTEXTS, c, ret_id);
+}
+
+int profile_add_probe_kernel(struct profile_writer *w, const struct profile_probe_kernel *k)
+{
+	return add_unkept(w, TABLE_PROBE_KERNELS, k);
+}
+
+int profile_add_probe_line(struct profile_writer *w, const struct profile_probe_line *l)
+{
+	return add_unkept(w, TABLE_PROBE_LINES, l);
+}
+
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p)
 {
 	return update_entry(w, TABLE_PROCESSES, id, p, BYTES_THROUGH(profile_process, cmdline));
@@ -1080,6 +1122,23 @@ int profile_write_marker(struct profile_writer *w, const struct profile_marker *
 	return 0;
 }
 
+int profile_write_found(struct profile_writer *w, const struct profile_found *f)
+{
+	int error = reserve_event(w);
+
+	if (!error && f->size > FOUND_MAX_BYTES)
+		return fail_invalid(w, "finding");
+	if (!error && w->events_used + EVENT_MAX_BYTES + f->size > EVENTS_BYTES)
+		error = push_events(w);
+	if (error)
+		return error;
+	if (!found_is_valid(f, w->counts))
+		return fail_invalid(w, "finding");
+	event_written(w, event_encode_found(&w->coder, f, w->events + w->events_used));
+	w->totals.founds++;
+	return 0;
+}
+
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count)
 {
 	if (w->error)
@@ -1227,6 +1286,11 @@ static int copy_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_WINDOWS] = counts.windows;
 	w->counts[TABLE_COUNTERS] = counts.counters;
 	w->counts[TABLE_BURSTS] = counts.bursts;
+	w->counts[TABLE_PROBE_OBJECTS] = counts.probe_objects;
+	w->counts[TABLE_PROBE_MAPS] = counts.probe_maps;
+	w->counts[TABLE_PROBE_CONTEXTS] = counts.probe_contexts;
+	w->counts[TABLE_PROBE_KERNELS] = counts.probe_kernels;
+	w->counts[TABLE_PROBE_LINES] = counts.probe_lines;
 	w->continued = true;
 	error = error
 			?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,
@@ -1266,6 +1330,7 @@ static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
 	w->totals.lives = sums.lives;
 	w->totals.syncs = sums.syncs;
 	w->totals.markers = sums.markers;
+	w->totals.founds = sums.founds;
 	w->totals.cpu_ns = sums.cpu_ns;
 	w->totals.gpu_ns = sums.gpu_ns;
 	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++)

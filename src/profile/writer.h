@@ -105,6 +105,15 @@ int profile_add_window(
 int profile_add_burst(struct profile_writer *w, const struct profile_burst *burst);
 int profile_add_counter(
 	struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id);
+/* Each of these is new, too. */
+int profile_add_probe_object(
+	struct profile_writer *w, const struct profile_probe_object *o, uint32_t *ret_id);
+int profile_add_probe_map(
+	struct profile_writer *w, const struct profile_probe_map *m, uint32_t *ret_id);
+int profile_add_probe_context(
+	struct profile_writer *w, const struct profile_probe_context *c, uint32_t *ret_id);
+int profile_add_probe_kernel(struct profile_writer *w, const struct profile_probe_kernel *k);
+int profile_add_probe_line(struct profile_writer *w, const struct profile_probe_line *l);
 
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
@@ -137,6 +146,8 @@ int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait
 int profile_write_life(struct profile_writer *w, const struct profile_life *l);
 int profile_write_sync(struct profile_writer *w, const struct profile_sync *s);
 int profile_write_marker(struct profile_writer *w, const struct profile_marker *m);
+/* FOUND_MAX_BYTES at most. */
+int profile_write_found(struct profile_writer *w, const struct profile_found *f);
 
 /* Adds to how long a thread ran. Views and the totals then go by it, and samples only divide it
  * (profile/cpu_times.h). It is in the file from profile_writer_end on. */
@@ -168,7 +179,7 @@ const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 struct profile_totals {
 	/* events */
 	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs,
-		markers;
+		markers, founds;
 	uint64_t stall_samples;	 /* of all stalls */
 	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;	 /* sum of sample periods */

@@ -39,6 +39,8 @@
 
 #define ROUND_IDLE_MS	   50
 #define ROUND_BUSY_MS	   5
+#define ROUND_PROBES_MS	   10 /* their rings are small: one for each multiprocessor */
+#define ROUND_RECORDS_MS   1
 #define ROUND_PAUSE_NS	   NS_PER_MS
 #define ROUND_MAPS_MS	   10 /* for which new mappings alone are gathered */
 #define PROGRESS_PERIOD_NS (NS_PER_SECOND / 2)
@@ -109,6 +111,8 @@ static int watch_all(struct session *s)
 	if (!error && s->capture)
 		error = watch(s, capture_poll_fd(s->capture)) ?: watch_maps(s, EPOLL_CTL_ADD);
 	error = error ?: gpu_each_poll_fd(s->gpu, watch_fd, s);
+	if (!error && s->probes)
+		error = watch(s, probes_poll_fd(s->probes));
 	for (size_t n = 0; !error && s->drivers && drivers_poll_fd(s->drivers, n) >= 0; n++)
 		error = watch(s, drivers_poll_fd(s->drivers, n));
 	return error;
@@ -223,6 +227,8 @@ int session_drain(struct session *s, bool *ret_busy)
 	if (!error && s->capture)
 		error = capture_drain(s->capture, &cpu_busy);
 	error = error ?: gpu_drain(s->gpu, &gpu_busy);
+	if (!error && s->probes)
+		error = probes_drain(s->probes, &gpu_busy);
 	if (!error && s->drivers)
 		error = drivers_write(s->drivers);
 	if (!error)
@@ -312,9 +318,18 @@ static bool is_over(struct session *s, enum session_end *ret_end)
 	return too_long;
 }
 
+static int usual_timeout_ms(const struct session *s)
+{
+	bool busy = s->busy || s->command_ended;
+
+	if (s->probes)
+		return busy ? ROUND_RECORDS_MS : ROUND_PROBES_MS;
+	return busy ? ROUND_BUSY_MS : ROUND_IDLE_MS;
+}
+
 static int next_timeout_ms(const struct session *s)
 {
-	int timeout = s->busy || s->command_ended ? ROUND_BUSY_MS : ROUND_IDLE_MS;
+	int timeout = usual_timeout_ms(s);
 	uint64_t now = clock_now_ns(), due_ns = s->joins ? joins_due_ns(s->joins) : UINT64_MAX;
 
 	if (s->options.duration_ns && s->start_ns + s->options.duration_ns < due_ns)
@@ -444,6 +459,8 @@ void session_close_sources(struct session *s)
 	s->joins = NULL;
 	gpu_free(s->gpu);
 	s->gpu = NULL;
+	probes_close(s->probes);
+	s->probes = NULL;
 	drivers_close(s->drivers);
 	s->drivers = NULL;
 	capture_close(s->capture);

@@ -79,11 +79,21 @@ static int drain_rest(struct session *s)
 	return error;
 }
 
+static int finish_probes(struct session *s)
+{
+	if (!probes_ran(s->probes))
+		buf_puts(&s->refusals,
+			"no kernel was loaded that the programs of --probe are for\n");
+	return probes_finish(s->probes);
+}
+
 /* The GPU side first: its last records still need markers drained after their snapshot. */
 static int stop_sources(struct session *s)
 {
 	int error = s->joins ? joins_finish(s->joins) : 0;
 
+	if (!error && s->probes)
+		error = probes_stop(s->probes);
 	if (!error && gpu_is_open(s->gpu))
 		error = stop_gpu(s);
 	if (!error && s->drivers)
@@ -93,6 +103,8 @@ static int stop_sources(struct session *s)
 	error = error ?: drain_rest(s);
 	if (!error && s->drivers)
 		error = drivers_finish(s->drivers, s->end_ns);
+	if (!error && s->probes)
+		error = finish_probes(s);
 	return error ?: gpu_finish(s->gpu);
 }
 

@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 #include "record/drivers.h"
+#include "record/probes.h"
 #include "record/runtime_dir.h"
 #include "record/session.h"
 #include "record/signals.h"
@@ -18,6 +19,7 @@ struct session {
 	struct capture *capture; /* NULL: no rights, or not wanted */
 	struct gpu *gpu;
 	struct drivers *drivers; /* NULL: not wanted */
+	struct probes *probes;	 /* NULL: not wanted */
 	struct joins *joins;	 /* NULL: no program that runs already is joined */
 	struct buf left_behind;	 /* see session_left_behind */
 	struct target_user *user;

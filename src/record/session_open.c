@@ -213,6 +213,7 @@ static int open_gpu(struct session *s)
 		.queue_times = s->options.queue_times,
 		.markers = s->options.markers,
 		.syncs = s->options.waits,
+		.grids = s->options.probes != NULL,
 		.walk = libraries_walk(s),
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
@@ -235,6 +236,17 @@ static int open_gpu(struct session *s)
 	error = gpu_open(s->gpu, &options);
 	error = error ?: open_joins(s);
 	return error || !s->options.command ? error : gpu_environment(s->gpu, add_environment, s);
+}
+
+/* Before the program's environment is given to what starts it. */
+static int open_probes(struct session *s)
+{
+	const struct probes_options options = {.programs = s->options.probes,
+		.user = s->user,
+		.folder_fd = s->runtime_dir.fd,
+		.folder = s->runtime_dir.path};
+
+	return probes_open(&s->probes, &options, s->writer, s->tasks);
 }
 
 static int open_drivers(struct session *s)
@@ -373,6 +385,8 @@ int session_open_parts(struct session *s)
 	error = error ?: open_capture(s);
 	if (!error && s->options.gpu)
 		error = open_gpu(s);
+	if (!error && s->options.probes)
+		error = open_probes(s);
 	if (!error && s->options.drivers)
 		error = open_drivers(s);
 	error = error ?: describe_command(s);

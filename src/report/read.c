@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "report/probes.h"
 #include "report/report.h"
 
 struct reading {
@@ -15,6 +16,8 @@ struct reading {
 	struct summary summary;
 	struct kernel_stalls stalls;
 	struct counter_sums counters;
+	struct report_probes probes;
+	bool has_probes;
 	struct gaps gaps;
 	struct sync_waits sync_waits;
 	struct location_texts texts;
@@ -48,6 +51,15 @@ static int read_counters(struct reading *g)
 {
 	g->report.counters = &g->counters;
 	return counter_sums_read(&g->counters, g->reader);
+}
+
+static int read_probes(struct reading *g)
+{
+	int error = report_probes_read(&g->probes, g->reader, g->wanted->top);
+
+	g->has_probes = true;
+	g->report.probes = &g->probes;
+	return error;
 }
 
 static int read_gaps(struct reading *g)
@@ -86,10 +98,15 @@ static bool wants_counters(const struct report_wanted *w)
 	return w->counters;
 }
 
+static bool wants_probes(const struct report_wanted *w)
+{
+	return w->probes;
+}
+
 static bool wants_gaps(const struct report_wanted *w)
 {
 	/* GPUs are idle, not threads. */
-	return !w->stalls && !w->counters && !w->range.thread;
+	return !w->stalls && !w->counters && !w->probes && !w->range.thread;
 }
 
 /* A part may need those before it. */
@@ -100,6 +117,7 @@ static const struct part {
 	{NULL, read_summary},
 	{wants_stalls, read_stalls},
 	{wants_counters, read_counters},
+	{wants_probes, read_probes},
 	{wants_gaps, read_gaps},
 	{NULL, read_functions},
 };
@@ -140,6 +158,8 @@ void report_close(struct report *r)
 	location_texts_release(&g->texts);
 	sync_waits_release(&g->sync_waits);
 	gaps_release(&g->gaps);
+	if (g->has_probes)
+		report_probes_release(&g->probes);
 	counter_sums_release(&g->counters);
 	kernel_stalls_release(&g->stalls);
 	profile_reader_close(g->again);

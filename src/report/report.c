@@ -10,7 +10,7 @@
 #include "report/table.h"
 
 /* Which part of what was recorded a section needs to be written. */
-enum part { PART_ANY, PART_GAPS, PART_GAPS_UNKNOWN, PART_STALLS, PART_COUNTERS };
+enum part { PART_ANY, PART_GAPS, PART_GAPS_UNKNOWN, PART_STALLS, PART_COUNTERS, PART_PROBES };
 
 struct section {
 	const struct table *text_table, *json_table;
@@ -53,6 +53,7 @@ static const struct section sections[] = {
 	{.text = report_notes_text},
 	{.text = report_stalls_text, .json = report_stalls_json, .part = PART_STALLS},
 	{.text = report_counters_text, .json = report_counters_json, .part = PART_COUNTERS},
+	{.text = report_probes_text, .json = report_probes_json, .part = PART_PROBES},
 };
 
 #define SECTIONS_END (sections + sizeof(sections) / sizeof(*sections))
@@ -68,6 +69,8 @@ static bool has_part(const struct report *r, enum part part)
 		return r->stalls;
 	case PART_COUNTERS:
 		return r->counters;
+	case PART_PROBES:
+		return r->probes;
 	default:
 		return true;
 	}
@@ -75,7 +78,7 @@ static bool has_part(const struct report *r, enum part part)
 
 void report_text(const struct report *r, struct buf *out)
 {
-	bool in_short = r->stalls || r->counters;
+	bool in_short = r->stalls || r->counters || r->probes;
 
 	report_head_text(r, out);
 	for (const struct section *s = sections; s < SECTIONS_END; s++) {

@@ -16,6 +16,8 @@
 #include "view/tables/summary.h"
 #include "view/gaps/sync_waits.h"
 
+struct report_probes;
+
 /* The data of a report; report_open fills it. */
 struct report {
 	const char *path;
@@ -26,6 +28,7 @@ struct report {
 	const struct function_sums *functions;
 	const struct kernel_stalls *stalls;  /* NULL: not wanted */
 	const struct counter_sums *counters; /* NULL: not wanted */
+	const struct report_probes *probes;  /* NULL: not wanted */
 	const struct gaps *gaps;	     /* NULL: not wanted */
 	const struct sync_waits *sync_waits; /* NULL: not wanted; with gaps */
 	bool gaps_unknown;		     /* they are wanted, and not known */
@@ -39,7 +42,7 @@ struct report {
 struct json_writer;
 
 struct report_wanted {
-	bool stalls, counters; /* instead of idle times */
+	bool stalls, counters, probes; /* instead of idle times */
 	bool inlines;
 	size_t top, top_gaps;
 	unsigned int width;
@@ -51,7 +54,8 @@ int report_open(struct report **ret, const char *path, const struct report_wante
 void report_close(struct report *r);
 
 /*
- * Append the report; with stalls or counters the text is only the recording in short, and these.
+ * Append the report; with stalls, counters or probes the text is only the recording in short, and
+ * these.
  * When memory is short `out` is left failed. The form of the JSON is documented in
  * xpuprof-report(1). The output is bounded: a few hundred bytes for each row of tables that are in
  * memory already.

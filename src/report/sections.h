@@ -50,6 +50,9 @@ void report_stalls_text(const struct report *r, struct buf *out);
 void report_stalls_json(const struct report *r, struct json_writer *w);
 void report_counters_text(const struct report *r, struct buf *out);
 void report_counters_json(const struct report *r, struct json_writer *w);
+/* What programs in kernels found. */
+void report_probes_text(const struct report *r, struct buf *out);
+void report_probes_json(const struct report *r, struct json_writer *w);
 
 /* How many of `count` rows are printed. */
 size_t report_rows_shown(const struct report *r, size_t count);

@@ -40,7 +40,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	    0x5558504bu
-#define PROBE_VERSION	    1u
+#define PROBE_VERSION	    2u
 #define PROBE_ENV_SOCKET    "XPUPROF_PROBE_SOCKET"
 #define PROBE_PAGE	    4096u
 #define PROBE_TAILS_AT	    PROBE_PAGE
@@ -90,6 +90,9 @@ struct probe_plan {
 	uint32_t body_count, outside_count, initial_count;
 	uint64_t bodies_at, outsides_at, initials_at;
 	uint64_t only_at; /* a glob that kernels have to match, too; 0: none */
+	/* What kernels took without programs is wanted, too: images are loaded twice. */
+	uint32_t measures;
+	uint32_t unused;
 };
 
 struct probe_body {
@@ -133,16 +136,30 @@ enum probe_message {
 struct probe_arena {
 	uint32_t message;
 	uint32_t device, sms;
-	uint32_t unused;
+	uint32_t clock_khz;
 	uint64_t context; /* its number */
+	uint64_t memory_bytes;
+	uint8_t uuid[16]; /* zeros: not known */
 	char name[64];	  /* of the device */
 };
+
+/* What a kernel takes of a multiprocessor. */
+struct probe_size {
+	uint32_t registers;   /* a thread; 0: none of this is known */
+	uint32_t local_bytes; /* a thread: stack, and registers for which there was no place */
+	/* that a multiprocessor has at once, in blocks of PROBE_SIZE_BLOCK threads or as large as
+	 * they may be; 0: not known */
+	uint32_t warps;
+};
+
+#define PROBE_SIZE_BLOCK 256
 
 /* A kernel in which programs run. */
 struct probe_kernel {
 	uint32_t message;
 	uint32_t bodies, returns, accesses;
 	uint64_t hash;
+	struct probe_size with, without; /* programs */
 	char name[PROBE_TEXT_MAX];
 };
 

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	16u
+#define WIRE_VERSION	17u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -381,10 +381,11 @@ enum wire_work_kind {
 struct wire_work {
 	uint8_t type;
 	uint8_t kind; /* enum wire_work_kind */
-	uint16_t pad;
+	/* kernels: 48 bits of the id that they read themselves; 0: not known */
+	uint16_t grid_high;
 	uint32_t op;
 	uint32_t correlation;
-	uint32_t pad2;
+	uint32_t grid_low;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t graph_node;

@@ -121,6 +121,7 @@ TOOLS = {
     "threadscheduling": of_sum("threads", GRID),
     "kernelretsnoop": of_records(GRID),
     "kernel_trace": of_records(1),
+    "launchlate": of_records(1),
     "cudagraph": check_runs,
 }
 
@@ -187,7 +188,7 @@ def check_options():
     tap.result(found and len(entries(found, "runs")) == 1000 and found["losses"]["threads_without_place"] == 3 * (GRID - 1000),
                "threads without a place are counted", found and found["losses"])
     done = probe("blocktime", "--kernels")
-    tap.result(re.search(r"^ +2 +2 +0 +1  vector_add$", done.stdout, re.M), "--kernels lists them", done.stdout)
+    tap.result(re.search(r"^ +2 +2 +0 +1  +\d+ > \d+ +0 +\d+( > \d+)?  vector_add$", done.stdout, re.M), "--kernels lists them", done.stdout)
     for arguments, said in ((["blocktime", "--set", "nothing=1"], "no program for GPUs uses"), (["blocktime", "--set", "x"], "cannot read 'x'"),
                             (["nosuchtool"], "is no tool"), (["-e", "/nonexistent.o"], "cannot"), (["--thread", "--warp", "blocks"], "exclude")):
         done = probe(*arguments)

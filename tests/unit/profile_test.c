@@ -64,6 +64,10 @@ static uint32_t random_id(uint32_t count)
 #define WINDOWS	     20
 #define COUNTERS     9
 #define BURSTS	     11
+#define PROBE_MAPS   5
+#define CONTEXTS     3
+/* Behind the number of bursts in an end mark: markers, and these. */
+#define PROBE_COUNTS 0, 1, PROBE_MAPS, CONTEXTS, 1, 1
 
 /* What was written, to be compared with what is read. */
 static struct recording {
@@ -323,6 +327,32 @@ static void write_bursts(struct profile_writer *w)
 	}
 }
 
+static void write_probes(struct profile_writer *w)
+{
+	struct profile_probe_kernel kernel = {.hash = UINT64_MAX,
+		.name = 1,
+		.programs = 2,
+		.returns = 3,
+		.accesses = 4,
+		.images = 5};
+	struct profile_probe_line line = {
+		.kernel = UINT64_MAX, .insn = 7, .file = 2, .line = 12, .bytes = 8, .kind = 1};
+	struct profile_probe_object object = {.name = 1, .tool = 2, .file = 3};
+	struct profile_probe_context context = {.process = 1, .device = 1};
+	uint32_t id;
+
+	CHECK(!profile_add_probe_object(w, &object, &id) && id == 1);
+	for (uint32_t i = 1; i <= PROBE_MAPS; i++)
+		CHECK(!profile_add_probe_map(w,
+			      &(struct profile_probe_map){.object = 1, .number = i, .name = i},
+			      &id) &&
+			id == i);
+	for (uint32_t i = 1; i <= CONTEXTS; i++)
+		CHECK(!profile_add_probe_context(w, &context, &id) && id == i);
+	CHECK(!profile_add_probe_kernel(w, &kernel));
+	CHECK(!profile_add_probe_line(w, &line));
+}
+
 static void write_tables(struct profile_writer *w)
 {
 	write_strings(w);
@@ -335,6 +365,7 @@ static void write_tables(struct profile_writer *w)
 	write_gpu_code(w);
 	write_windows(w);
 	write_bursts(w);
+	write_probes(w);
 }
 
 static struct profile_sample random_sample(void)
@@ -383,6 +414,8 @@ static struct profile_work random_work(const struct profile_call *last)
 		w.graph_context = random_u32();
 	if (random_u64() % 2)
 		w.graph_stream = random_u32();
+	if (random_u64() % 2)
+		w.grid = random_number(64);
 	if (random_u64() % 2) {
 		w.launch_ns = random_number(64);
 		w.thread = random_id(THREADS);
@@ -514,6 +547,28 @@ static struct profile_sync random_sync(const struct profile_call *last)
 	return s;
 }
 
+static uint8_t found_bytes[FOUND_MAX_BYTES];
+
+/* Most are short; some are longer than any other event. */
+static struct profile_found random_found(void)
+{
+	bool record = random_u64() % 2;
+
+	for (size_t i = 0; !found_bytes[0] && i < sizeof(found_bytes); i++)
+		found_bytes[i] = (uint8_t)(i * 7 + 1);
+	return (struct profile_found){.time_ns = random_number(64),
+		.grid = record ? random_number(64) : 0,
+		.map = 1 + random_id(PROBE_MAPS - 1),
+		.context = 1 + random_id(CONTEXTS - 1),
+		.program = record ? 1 + random_id(3) : 0,
+		.text = record ? random_id(3) : 0,
+		.sm = random_u64() % 2 ? 0 : random_u32(),
+		.thread = random_u64() % 2 ? 0 : random_number(64),
+		.size = (uint32_t)(random_u64() % 64 ? random_u64() % 100
+						     : random_u64() % (FOUND_MAX_BYTES + 1)),
+		.bytes = found_bytes};
+}
+
 static struct profile_event random_event(struct profile_call *last)
 {
 	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % EVENT_LAST};
@@ -552,6 +607,9 @@ static struct profile_event random_event(struct profile_call *last)
 	case EVENT_SYNC:
 		e.sync = random_sync(last);
 		break;
+	case EVENT_FOUND:
+		e.found = random_found();
+		break;
 	}
 	return e;
 }
@@ -581,6 +639,8 @@ static int write_event(struct profile_writer *w, const struct profile_event *e)
 		return profile_write_sync(w, &e->sync);
 	case EVENT_MARKER:
 		return profile_write_marker(w, &e->marker);
+	case EVENT_FOUND:
+		return profile_write_found(w, &e->found);
 	}
 	return -EINVAL;
 }
@@ -635,7 +695,8 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
 		       SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
 		       SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
-		       SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join);
+		       SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join) &&
+		       SAME(work, grid);
 	case EVENT_PENDING:
 		return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
 		       SAME(pending, api) && SAME(pending, instance) &&
@@ -668,6 +729,11 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		return SAME(marker, start_ns) && SAME(marker, duration_ns) &&
 		       SAME(marker, thread) && SAME(marker, name) && SAME(marker, domain) &&
 		       SAME(marker, kind) && SAME(marker, unfinished);
+	case EVENT_FOUND:
+		return SAME(found, time_ns) && SAME(found, grid) && SAME(found, map) &&
+		       SAME(found, context) && SAME(found, program) && SAME(found, text) &&
+		       SAME(found, sm) && SAME(found, thread) && SAME(found, size) &&
+		       !memcmp(a->found.bytes, b->found.bytes, a->found.size);
 	}
 	return false;
 }
@@ -760,6 +826,9 @@ static void check_tables(const struct profile_reader *r)
 	CHECK(counts.threads == THREADS && counts.devices == DEVICES && counts.ops == OPS);
 	CHECK(counts.gpu_functions == FUNCTIONS && counts.instructions == INSTRUCTIONS);
 	CHECK(counts.windows == WINDOWS && counts.counters == COUNTERS && counts.bursts == BURSTS);
+	CHECK(counts.probe_objects == 1 && counts.probe_maps == PROBE_MAPS &&
+		counts.probe_contexts == CONTEXTS && counts.probe_kernels == 1 &&
+		counts.probe_lines == 1);
 	for (uint32_t i = 0; i < STRINGS; i++) {
 		CHECK_TEXT(profile_string(r, i + 1, &size), wrote.strings.items[i]);
 		CHECK(size == strlen(wrote.strings.items[i]));
@@ -1455,8 +1524,11 @@ static void events_that_are_left_out_change_nothing_about_the_others(void)
 	write_recording(100000, 2500);
 	CHECK(!profile_reader_open(&r, path));
 	while (profile_reader_next(r, &e) > 0)
-		if (!is_left_out(&chunks, profile_reader_chunk(r)))
+		if (!is_left_out(&chunks, profile_reader_chunk(r))) {
+			if (e.kind == EVENT_FOUND)
+				e.found.bytes = found_bytes;
 			CHECK(!vec_push(&wanted, e));
+		}
 	profile_reader_close(r);
 	CHECK(wanted.count > 20000 && wanted.count < 80000);
 	chunks = 0;
@@ -1771,19 +1843,24 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_END, 1, 2, 3);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS + 1, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
-		0, 0, 0, 0, 0, BURSTS);
+		0, 0, 0, 0, 0, BURSTS, PROBE_COUNTS);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 1, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 0,
-		0, 0, 0, BURSTS); /* no inlined function is there */
+		0, 0, 0, BURSTS, PROBE_COUNTS); /* no inlined function is there */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 1, 0,
-		0, 0, 0, BURSTS); /* nor a count of a counter */
+		0, 0, 0, BURSTS, PROBE_COUNTS); /* nor a count of a counter */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 1,
-		0, 0, 0, BURSTS); /* nor an event of a driver */
+		0, 0, 0, BURSTS, PROBE_COUNTS); /* nor an event of a driver */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 0,
-		0, 0, 0, BURSTS + 1);
+		0, 0, 0, BURSTS + 1, PROBE_COUNTS);
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0, 0,
+		0, 0, 0, BURSTS, 0, 1, PROBE_MAPS, CONTEXTS, 1, 2);
+	REFUSED(CHUNK_PROBE_MAPS, PROBE_MAPS + 1, 3, 2, 0, 1); /* of an object that is not there */
+	REFUSED(CHUNK_PROBE_CONTEXTS, CONTEXTS + 1, 2, PROCESSES + 1, 1);
 	REFUSED(CHUNK_BURSTS, BURSTS + 1, 6, PROCESSES + 1, 1, 1, 4, 2, 3);
 	REFUSED(CHUNK_BURSTS, BURSTS + 2, 6, 1, 1, 1, 4, 2, 3);
 	REFUSED(CHUNK_BURSTS, BURSTS + 1, 6, 1, 1, 1, 4, 2, 0x80);
@@ -1797,7 +1874,7 @@ static void more_after_an_end_mark_needs_another_end_mark(void)
 {
 	static const uint8_t end[] = {0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS,
 		PROCESSES, THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS,
-		0, 0, 0, 0, 0, 0, 0, BURSTS};
+		0, 0, 0, 0, 0, 0, 0, BURSTS, PROBE_COUNTS};
 	struct buf file = BUF_INIT;
 	bool complete;
 

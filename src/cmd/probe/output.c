@@ -10,64 +10,13 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/probe/probe.h"
-#include "probe/typed.h"
+#include "probe/record_text.h"
 #include "probe/values.h"
 
 #define RECORDS_BYTES ((size_t)256 << 20) /* of JSON */
 
-/* The program that sent it, or NULL. */
-static const struct body *body_of(const struct plan_object *o, uint16_t program)
+static void put_json_record(struct probe_output *o, const struct server_record *r)
 {
-	uint32_t n = program - o->first_program;
-
-	return program >= o->first_program && n < o->bodies.items.count ? &o->bodies.items.items[n]
-									: NULL;
-}
-
-/* Texts of all objects come through one ring. */
-static const struct plan_object *object_of(const struct plan *plan, const struct server_record *r)
-{
-	if (r->ring->map != PLAN_PRINTS)
-		return &plan->objects.items[r->ring->object];
-	vec_foreach (o, &plan->objects)
-		if (body_of(o, r->program))
-			return o;
-	return NULL;
-}
-
-static void put_printed(struct buf *out, const struct body *b, const struct server_record *r)
-{
-	struct arena_print p = {0};
-
-	if (r->text >= b->text_count)
-		return;
-	memcpy(&p, r->data, r->bytes < sizeof(p) ? r->bytes : sizeof(p));
-	typed_print(out, b->texts[r->text], p.arguments);
-}
-
-static void put_line(struct probe_output *o, const struct plan_object *object, const struct body *b,
-	const struct server_record *r)
-{
-	if (r->ring->map == PLAN_PRINTS) {
-		buf_printf(&o->lines, "%s: ", b->program->name);
-		put_printed(&o->lines, b, r);
-	} else {
-		const struct ebpf_map *m = &object->object->maps.items[r->ring->map];
-
-		buf_printf(&o->lines, "%s: ", m->name);
-		typed_text(&o->lines, &object->object->btf,
-			ebpf_btf_size(&object->object->btf, m->value_type) <= r->bytes
-				? m->value_type
-				: 0,
-			r->data, r->bytes);
-	}
-	buf_putc(&o->lines, '\n');
-}
-
-static void put_json_record(struct probe_output *o, const struct plan_object *object,
-	const struct body *b, const struct server_record *r)
-{
-	const struct ebpf_btf *btf = &object->object->btf;
 	struct json_writer w = {.out = &o->records, .comma = o->records.size > 0};
 
 	if (o->records.size > RECORDS_BYTES) {
@@ -75,40 +24,25 @@ static void put_json_record(struct probe_output *o, const struct plan_object *ob
 		return;
 	}
 	json_begin(&w, NULL, '{');
-	json_text(&w, "program", b->program->name);
-	json_number(&w, "device", r->arena->device);
-	json_number(&w, "sm", r->sm);
-	json_number(&w, "launch", r->launch);
-	if (r->ring->map == PLAN_PRINTS) {
-		struct buf text = BUF_INIT;
-
-		put_printed(&text, b, r);
-		json_text(&w, "text", buf_text(&text));
-		buf_release_for(&text, &o->records);
-	} else {
-		const struct ebpf_map *m = &object->object->maps.items[r->ring->map];
-
-		json_text(&w, "map", m->name);
-		typed_json(&w, "value", btf,
-			ebpf_btf_size(btf, m->value_type) <= r->bytes ? m->value_type : 0, r->data,
-			r->bytes);
-	}
+	record_json(&w, o->server->plan, r);
 	json_end(&w, '}');
 }
 
 void output_record(void *context, const struct server_record *r)
 {
 	struct probe_output *o = context;
-	const struct plan_object *object = object_of(o->server->plan, r);
-	const struct body *b = object ? body_of(object, r->program) : NULL;
+	const struct body *b;
+	uint32_t object;
 	int error = 0;
 
-	if (!b)
+	if (!record_find(o->server->plan, r, &object, &b))
 		return;
-	if (o->request->json)
-		put_json_record(o, object, b, r);
-	else if (!tally_add(&o->tally, o->server->plan, r, &error))
-		put_line(o, object, b, r);
+	if (o->request->json) {
+		put_json_record(o, r);
+	} else if (!tally_add(&o->tally, o->server->plan, r, &error)) {
+		record_text(&o->lines, o->server->plan, r);
+		buf_putc(&o->lines, '\n');
+	}
 	o->failed |= error != 0;
 }
 
@@ -123,74 +57,14 @@ int output_lines(struct probe_output *o)
 	return error ? error_errno(error, "cannot print") : 0;
 }
 
-/* The devices that there are, each once; at most one: nothing to tell apart. */
-static size_t devices_of(const struct server *s, uint32_t *ret, size_t room)
-{
-	size_t count = 0;
-
-	vec_foreach (a, &s->arenas) {
-		size_t i = 0;
-
-		while (i < count && ret[i] != a->device)
-			i++;
-		if (i == count && count < room)
-			ret[count++] = a->device;
-	}
-	return count;
-}
-
-static int put_object(const struct probe_output *o, uint32_t object, struct buf *out)
-{
-	struct show show = {.out = out,
-		.server = o->server,
-		.tally = &o->tally,
-		.object = object,
-		.device = VALUES_ANY,
-		.rows = (unsigned int)o->request->rows};
-	uint32_t devices[64];
-	size_t count = devices_of(o->server, devices, sizeof(devices) / sizeof(*devices));
-	int error = table_put(&show);
-
-	for (size_t i = 0; !error && count > 1 && i < count; i++) {
-		show.device = devices[i];
-		error = table_put(&show);
-	}
-	return error;
-}
-
-static void put_kernels(const struct probe_output *o, struct buf *out)
-{
-	size_t n = 0;
-
-	buf_puts(out, "kernels with programs\n");
-	if (o->server->kernels.count)
-		buf_puts(out, "  programs  returns  accesses  images  kernel\n");
-	vec_foreach (k, &o->server->kernels) {
-		struct buf readable = BUF_INIT;
-
-		n++;
-		demangle(k->name, &readable);
-		buf_printf(out, "  %8u  %7u  %8u  %6u  %s\n", k->bodies, k->returns, k->accesses,
-			k->images, readable.size ? buf_text(&readable) : k->name);
-		buf_release_for(&readable, out);
-	}
-	if (!n)
-		buf_puts(out, "  none\n");
-}
-
 int output_tables(struct probe_output *o, bool is_last)
 {
 	struct buf out = BUF_INIT;
-	int error = 0;
+	int error = tables_put(&out, o->server, &o->tally, (unsigned int)o->request->rows);
 
-	for (uint32_t i = 0; !error && i < o->server->plan->objects.count; i++) {
-		if (i)
-			buf_putc(&out, '\n');
-		error = put_object(o, i, &out);
-	}
 	if (!error && is_last && o->request->kernels) {
 		buf_putc(&out, '\n');
-		put_kernels(o, &out);
+		tables_kernels_put(&out, o->server, UINT32_MAX);
 	}
 	if (!error && !is_last)
 		buf_putc(&out, '\n');
@@ -202,63 +76,6 @@ int output_tables(struct probe_output *o, bool is_last)
 	return error;
 }
 
-/* A map: {"name", "kind", "entries": [{"key", "value", ...}]}. */
-static int json_map(
-	const struct probe_output *o, uint32_t object, uint32_t map, struct json_writer *w)
-{
-	const struct plan_object *of = &o->server->plan->objects.items[object];
-	const struct ebpf_map *m = &of->object->maps.items[map];
-	const struct ebpf_btf *btf = &of->object->btf;
-	struct values v;
-	int error = values_read(&v, o->server, object, map, VALUES_ANY);
-
-	if (error || !v.place->is_used || v.place->shape == EBPF_RING) {
-		values_release(&v);
-		return error;
-	}
-	json_begin(w, NULL, '{');
-	json_text(w, "name", m->name);
-	json_text(w, "kind", m->is_section ? "section" : m->kind->name);
-	json_bool(w, "added_up", v.place->sum_bytes != 0);
-	json_begin(w, "entries", '[');
-	vec_foreach (e, &v.entries) {
-		json_begin(w, NULL, '{');
-		if (e->arena != VALUES_ANY)
-			json_number(w, "context", e->arena);
-		if (e->sm != VALUES_ANY)
-			json_number(w, "sm", e->sm);
-		if (e->thread != UINT64_MAX)
-			json_number(w, "thread", e->thread);
-		typed_json(w, "key", btf, m->key_type, values_key(&v, e), m->key_size);
-		typed_json(w, "value", btf, m->value_type, values_value(&v, e), m->value_size);
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-	json_end(w, '}');
-	values_release(&v);
-	return 0;
-}
-
-static int json_objects(const struct probe_output *o, struct json_writer *w)
-{
-	int error = 0;
-
-	json_begin(w, "objects", '[');
-	for (uint32_t i = 0; !error && i < o->server->plan->objects.count; i++) {
-		const struct plan_object *object = &o->server->plan->objects.items[i];
-
-		json_begin(w, NULL, '{');
-		json_text(w, "name", object->name);
-		json_begin(w, "maps", '[');
-		for (uint32_t map = 0; !error && map < object->object->maps.count; map++)
-			error = json_map(o, i, map, w);
-		json_end(w, ']');
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-	return error;
-}
-
 static void json_contexts(const struct probe_output *o, struct json_writer *w)
 {
 	json_begin(w, "contexts", '[');
@@ -267,21 +84,6 @@ static void json_contexts(const struct probe_output *o, struct json_writer *w)
 		json_number(w, "pid", o->server->processes.items[a->process].pid);
 		json_number(w, "device", a->device);
 		json_text(w, "name", a->name);
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-}
-
-static void json_kernels(const struct probe_output *o, struct json_writer *w)
-{
-	json_begin(w, "kernels", '[');
-	vec_foreach (k, &o->server->kernels) {
-		json_begin(w, NULL, '{');
-		json_text(w, "name", k->name);
-		json_number(w, "hash", k->hash);
-		json_number(w, "programs", k->bodies);
-		json_number(w, "accesses", k->accesses);
-		json_number(w, "images", k->images);
 		json_end(w, '}');
 	}
 	json_end(w, ']');
@@ -322,11 +124,11 @@ int output_json(struct probe_output *o)
 	int error;
 
 	json_begin(&w, NULL, '{');
-	error = json_objects(o, &w);
+	error = tables_json(&w, o->server);
 	json_key(&w, "records");
 	buf_printf(&out, "[%s]", buf_text(&o->records));
 	json_contexts(o, &w);
-	json_kernels(o, &w);
+	tables_kernels_json(&w, o->server);
 	json_losses(o, &w);
 	json_end(&w, '}');
 	buf_putc(&out, '\n');
@@ -397,6 +199,9 @@ void output_losses(struct buf *out, const struct server *s)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are in functions that kernels call: not seen");
+	lost(out, tables_kernels_slower(s),
+		"kernels have fewer warps at once, or more memory of threads, with programs in "
+		"them (see above)");
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
 		"modules have no constant memory left: programs cost more there");
 	lost(out, s->notes_lost, "messages of processes were lost");

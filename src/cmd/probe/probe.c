@@ -27,14 +27,14 @@ static int add_object(void *target, const char *value)
 {
 	struct probe_request *r = target;
 
-	return vec_push(&r->objects, value) ? (error_memory(NULL), -1) : 0;
+	return vec_push(&r->programs.objects, value) ? (error_memory(NULL), -1) : 0;
 }
 
 static int add_setting(void *target, const char *value)
 {
 	struct probe_request *r = target;
 
-	return vec_push(&r->settings, value) ? (error_memory(NULL), -1) : 0;
+	return vec_push(&r->programs.settings, value) ? (error_memory(NULL), -1) : 0;
 }
 
 /* A tool is the first operand; options may stand behind it, too. */
@@ -42,7 +42,8 @@ static int parse(struct probe_request *r, const struct option_spec *specs, int a
 {
 	int first = options_parse(&usage, specs, argc, argv), more;
 
-	if (first < 0 || r->objects.count || first == argc || !ebpf_tool_named(argv[first]))
+	if (first < 0 || r->programs.objects.count || first == argc ||
+		!ebpf_tool_named(argv[first]))
 		return first;
 	if (add_object(r, argv[first]))
 		return OPTIONS_WRONG;
@@ -52,9 +53,9 @@ static int parse(struct probe_request *r, const struct option_spec *specs, int a
 
 static int run(struct probe_request *r, int argc, char **argv, int first)
 {
-	if (!r->objects.count && first < argc && !ebpf_tool(0))
+	if (!r->programs.objects.count && first < argc && !ebpf_tool(0))
 		return probe_list();
-	if (!r->objects.count)
+	if (!r->programs.objects.count)
 		return options_wrong(&usage,
 			first < argc ? "'%s' is no tool; --list prints those there are"
 				     : "needs a tool, -e FILE, --check FILE or --list",
@@ -63,6 +64,13 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "needs a command to run");
 	if (r->json && r->interval > 0)
 		return options_wrong(&usage, "--json prints once, and does not go with -i");
+	if (r->output && (r->json || r->interval > 0))
+		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
+	if (r->output)
+		return cmd_record_probes(&r->programs,
+			&(struct record_probes){
+				.output = r->output, .seconds = r->seconds, .as_root = r->as_root},
+			argv + first);
 	return probe_run(r, argv + first);
 }
 
@@ -72,23 +80,26 @@ int cmd_probe(int argc, char **argv)
 	unsigned long map_memory = LAYOUT_MAP_BYTES / MIB, threads = LAYOUT_THREADS;
 	bool per_thread = false, per_warp = false, list = false;
 	struct probe_request r = {.rows = PROBE_ROWS};
-	struct check_options *allowed = &r.plan.bodies.check;
+	struct check_options *allowed = &r.programs.plan.bodies.check;
 	const struct option_spec specs[] = {
 		OPTION_CALL('e', "ebpf", "FILE", add_object, &r,
 			"run the programs of this object file, or of this tool; may be repeated"),
-		OPTION_STRING('k', "kernels-only", "GLOB", &r.plan.only,
+		OPTION_STRING('k', "kernels-only", "GLOB", &r.programs.plan.only,
 			"only in kernels of this name, mangled or readable"),
 		OPTION_SECONDS('d', "duration", "SECONDS", &r.seconds,
 			"switch the programs off after so long; the command goes on"),
 		OPTION_SECONDS('i', "interval", "SECONDS", &r.interval,
 			"print the tables each SECONDS, too"),
+		OPTION_STRING('o', "output", "[FORM:]FILE", &r.output,
+			"record, as 'xpuprof record --probe', into FILE"),
 		OPTION_FLAG(0, "json", &r.json, "print JSON: all maps, as their types say"),
 		OPTION_NUMBER('n', "rows", "N", &r.rows, 1, 1000000, "rows of each table (20)"),
 		OPTION_CALL(0, "set", "NAME[KEY]=NUMBER", add_setting, &r,
 			"begin with this value in a variable, or an entry of an array"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
-		OPTION_FLAG(0, "kernels", &r.kernels, "list the kernels in which programs ran"),
+		OPTION_FLAG(0, "kernels", &r.kernels,
+			"list the kernels in which programs ran, with what they take"),
 		OPTION_NUMBER(0, "map-memory", "MIB", &map_memory, 1, 4096,
 			"memory that one map may take (256)"),
 		OPTION_NUMBER(0, "threads", "N", &threads, 1, 1ul << 32,
@@ -106,20 +117,21 @@ int cmd_probe(int argc, char **argv)
 	};
 	int first = parse(&r, specs, argc, argv), status;
 
-	r.plan.bodies.layout =
+	r.programs.plan.bodies.layout =
 		(struct layout_options){.threads = threads, .map_bytes = map_memory * MIB};
-	r.plan.per_thread = per_thread ? 1 : per_warp ? 0 : -1;
+	r.programs.plan.measures = r.kernels;
+	r.programs.plan.per_thread = per_thread ? 1 : per_warp ? 0 : -1;
 	if (first < 0)
 		status = options_status(first);
-	else if ((list || check) && (first != argc || r.objects.count))
+	else if ((list || check) && (first != argc || r.programs.objects.count))
 		status = options_wrong(&usage, "--list and --check run no command");
 	else if (per_thread && per_warp)
 		status = options_wrong(&usage, "--thread and --warp exclude each other");
 	else if (list)
 		status = probe_list();
 	else
-		status = check ? probe_check(check, &r.plan.bodies) : run(&r, argc, argv, first);
-	vec_release(&r.objects);
-	vec_release(&r.settings);
+		status = check ? probe_check(check, &r.programs.plan.bodies)
+			       : run(&r, argc, argv, first);
+	programs_release(&r.programs);
 	return status;
 }

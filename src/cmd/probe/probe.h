@@ -4,19 +4,17 @@
 
 #include <stdbool.h>
 
-#include "base/vec.h"
-#include "probe/plan.h"
+#include "probe/programs.h"
 #include "probe/server.h"
 #include "probe/tables/table.h"
 
 #define PROBE_ROWS 20 /* of each table */
 
 struct probe_request {
-	struct vec(const char *) objects; /* files, or names of tools */
-	struct vec(const char *) settings;
-	struct plan_options plan;
+	struct programs programs;
 	double seconds, interval; /* 0: none */
 	unsigned long rows;
+	const char *output; /* NULL: nothing is recorded */
 	bool json, kernels, as_root;
 };
 

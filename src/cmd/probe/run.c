@@ -18,8 +18,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/probe/probe.h"
-#include "ebpf/tools/tools.h"
-#include "record/locate.h"
+#include "record/preload.h"
 #include "record/runtime_dir.h"
 #include "record/target.h"
 
@@ -48,77 +47,6 @@ struct run {
 	int wait_status;
 };
 
-static int open_as(void *path, int *ret_fd)
-{
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
-}
-
-/* With the rights of the user, whose file it is. */
-static int open_file(struct ebpf_object **ret, const struct user *u, const char *path)
-{
-	char copy[PATH_MAX], by_number[32];
-	int fd = -1, error;
-
-	if (!u->switched)
-		return ebpf_object_open(ret, path);
-	if (strlen(path) >= sizeof(copy))
-		return error_errno(-ENAMETOOLONG, "cannot open '%s'", path);
-	memcpy(copy, path, strlen(path) + 1);
-	error = user_run(u, open_as, copy, sizeof(copy), &fd);
-	if (error)
-		return error_errno(error, "cannot open '%s'", path);
-	snprintf(by_number, sizeof(by_number), "/proc/self/fd/%d", fd);
-	error = ebpf_object_open(ret, by_number);
-	close(fd);
-	return error;
-}
-
-static int add_objects(struct run *r)
-{
-	int error = 0;
-
-	for (size_t i = 0; !error && i < r->request->objects.count; i++) {
-		const char *what = r->request->objects.items[i];
-		const struct ebpf_tool *tool = ebpf_tool_named(what);
-		struct ebpf_object *o;
-
-		error = tool ? ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start))
-			     : open_file(&o, &r->user.account, what);
-		error = error ?: plan_add(&r->plan, o, what, tool, &r->request->plan);
-	}
-	return error;
-}
-
-static int make_plan(struct run *r)
-{
-	int error = add_objects(r);
-
-	for (size_t i = 0; !error && i < r->request->settings.count; i++)
-		error = plan_set(&r->plan, r->request->settings.items[i]);
-	return error ?: plan_seal(&r->plan, &r->request->plan);
-}
-
-/* Before what the user preloads. */
-static int preload(struct run *r)
-{
-	const char *theirs = target_user_getenv(&r->user, "LD_PRELOAD");
-	struct buf value = BUF_INIT;
-	int error = locate_probe_library(&value);
-
-	if (!error && strpbrk(buf_text(&value), " :"))
-		error = error_set(-EINVAL,
-			"'%s' cannot be preloaded: its path has a blank or a colon",
-			buf_text(&value));
-	if (theirs && *theirs)
-		buf_printf(&value, ":%s", theirs);
-	if (!error && value.failed)
-		error = error_memory(NULL);
-	error = error ?: target_user_setenv(&r->user, "LD_PRELOAD", buf_text(&value));
-	buf_release(&value);
-	return error ?: target_user_setenv(&r->user, PROBE_ENV_SOCKET, server_address(&r->server));
-}
-
 static int open_server(struct run *r)
 {
 	int error = runtime_dir_open(&r->folder, r->user.account.switched);
@@ -136,7 +64,7 @@ static int open_server(struct run *r)
 	r->server.on_record = output_record;
 	r->server.context = &r->output;
 	r->output.server = &r->server;
-	return preload(r);
+	return preload_for_probes(&r->user, server_address(&r->server));
 }
 
 static void wait_for_something(const struct run *r, bool busy)
@@ -289,7 +217,8 @@ static int prepare_and_run(struct run *r, char **command)
 
 	if (error)
 		return exec_status(error);
-	if (make_plan(r) || signals_open(&r->signals))
+	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
+		signals_open(&r->signals))
 		return cmd_failed();
 	status = open_server(r) ? cmd_failed() : run_command(r, command);
 	target_close(&r->target);

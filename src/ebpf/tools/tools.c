@@ -16,6 +16,7 @@
 	X(threadscheduling, "where on the GPU threads ran")                                        \
 	X(kernelretsnoop, "when each thread left a kernel")                                        \
 	X(kernel_trace, "when each launch began to run")                                           \
+	X(launchlate, "when first blocks began, in recordings from the call that asked for them")  \
 	X(cudagraph, "how often kernels ran, replays of graphs included")
 
 #define EMBED(name, summary_)                                                                      \

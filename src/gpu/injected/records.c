@@ -207,6 +207,8 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 		due_add_work(i, op, w);
 		event.queued_ns = w->queued_ns;
 		event.submitted_ns = w->submitted_ns;
+		if (i->injected->options.grids)
+			event.grid = (uint64_t)w->grid_high << 32 | w->grid_low;
 	} else {
 		event.bytes = w->bytes;
 	}

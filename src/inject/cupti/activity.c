@@ -10,6 +10,7 @@
 #include "inject/cupti/cupti.h"
 #include "inject/asked.h"
 #include "inject/bursts.h"
+#include "inject/cupti/probes.h"
 #include "inject/launches.h"
 #include "inject/library.h"
 
@@ -134,6 +135,8 @@ static bool is_of_no_call(uint32_t correlation)
 
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
 {
+	if (op->kind != WIRE_WORK_KERNEL && probes_have_stream(op->context, op->stream))
+		return;
 	bursts_count_work();
 	if (is_of_no_call(work->correlation))
 		return;
@@ -159,6 +162,8 @@ static void convert_kernel(const struct cupti_kernel *k)
 		.graph_node = k->graph_node,
 		.queued_ns = our_time(k->queued),
 		.submitted_ns = our_time(k->submitted),
+		.grid_low = (uint32_t)k->grid_id,
+		.grid_high = (uint16_t)((uint64_t)k->grid_id >> 32),
 	};
 	struct wire_op op = {
 		.kind = WIRE_WORK_KERNEL,

@@ -23,6 +23,7 @@
 #include "inject/cupti/finalize.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
+#include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/stay.h"
 #include "inject/hooks.h"
@@ -184,6 +185,7 @@ static enum wire_reason start(void)
 	if (find_cupti(&cupti, &cuda_driver))
 		return WIRE_REASON_NO_TRACER;
 	report_cupti();
+	probes_find();
 	finalize_begin();
 	reason = buffers_init() ? WIRE_REASON_MEMORY : subscribe();
 	if (reason)

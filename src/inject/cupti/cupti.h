@@ -8,6 +8,7 @@
  *	graphs.c      nodes of graphs, and graphs that do nothing: the launch path
  *	syncs.c       what calls wait for, and into which streams graphs are launched: the launch path
  *	streams.c     which context a stream is of, and its number: the launch path, and where streams are made
+ *	probes.c      the library that is preloaded for probes: what it does is left out
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed;

@@ -18,6 +18,7 @@
 #include "inject/cupti/graphs.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
+#include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/streams.h"
 #include "inject/cupti/syncs.h"
@@ -50,9 +51,13 @@ static const uint32_t graph_resources[] = {
 
 /* For reports of what calls wait for. */
 static const uint32_t stream_resources[] = {
-	CUPTI_RESOURCE_STREAM_CREATED,
 	CUPTI_RESOURCE_STREAM_DESTROY_STARTING,
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+};
+
+/* So too, and to tell whose copies are whose. */
+static const uint32_t new_streams[] = {
+	CUPTI_RESOURCE_STREAM_CREATED,
 };
 
 /* For samples of instructions. */
@@ -209,6 +214,14 @@ static void on_context_or_module(uint32_t id, const struct cupti_resource_data *
 	end_slow(&u);
 }
 
+static void stream_made(const struct cupti_resource_data *d)
+{
+	if (probes_are_calling())
+		probes_stream_made(d->context, d->handle);
+	else if (library.syncs)
+		streams_made(d->context, d->handle);
+}
+
 static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 {
 	switch (id) {
@@ -218,7 +231,7 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 		on_context_or_module(id, d);
 		break;
 	case CUPTI_RESOURCE_STREAM_CREATED:
-		streams_made(d->context, d->handle);
+		stream_made(d);
 		break;
 	case CUPTI_RESOURCE_STREAM_DESTROY_STARTING:
 		streams_end(d->handle);
@@ -251,7 +264,7 @@ static void on_call(
 		(domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER))
 		return;
 	info = domain == CUPTI_DOMAIN_RUNTIME ? &runtime_calls[id] : &driver_calls[id];
-	if (!info->kind)
+	if (!info->kind || probes_are_calling())
 		return;
 	if (d->site == CUPTI_SITE_ENTER)
 		enter(info, pack_call(domain, id), d, frame);
@@ -332,6 +345,8 @@ unsigned int enable_callbacks(void)
 	if (library.syncs)
 		enable_resources(true, stream_resources,
 			sizeof(stream_resources) / sizeof(stream_resources[0]));
+	if (library.syncs || probes_are_there())
+		enable_resources(true, new_streams, sizeof(new_streams) / sizeof(new_streams[0]));
 	health_begin();
 	return accepted;
 }

@@ -63,7 +63,7 @@ uint32_t streams_context(void *context)
 	return number;
 }
 
-static uint32_t number_of(void *context, void *stream)
+uint32_t streams_number(void *context, void *stream)
 {
 	uint32_t number = 0;
 
@@ -94,7 +94,7 @@ void streams_made(void *context, void *stream)
 		return;
 	streams_end(stream);
 	of_context = streams_context(context);
-	number = number_of(context, stream);
+	number = streams_number(context, stream);
 	if (of_context && number)
 		keep((uintptr_t)stream, (uint64_t)of_context << 32 | number);
 }

@@ -16,6 +16,9 @@
 /* CUPTI's number of a context; 0: unknown. */
 uint32_t streams_context(void *context);
 
+/* So too of a stream that is not being captured. */
+uint32_t streams_number(void *context, void *stream);
+
 /* What CUPTI's callbacks report: a stream was made, ends, or all of a context's end. */
 void streams_made(void *context, void *stream);
 void streams_end(void *stream);

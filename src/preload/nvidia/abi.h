@@ -21,12 +21,18 @@ typedef uint64_t cu_address;
 #define CU_DEVICE_MAP	2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
 
 enum cu_attribute {
+	CU_CLOCK_KHZ = 13,
 	CU_MULTIPROCESSORS = 16,
 	CU_CAPABILITY_MAJOR = 75,
 	CU_CAPABILITY_MINOR = 76,
 };
 
-#define CU_MAX_THREADS 0 /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
+/* enum CUfunction_attribute */
+enum cu_function_attribute {
+	CU_MAX_THREADS = 0, /* of a block */
+	CU_LOCAL_BYTES = 3, /* of a thread */
+	CU_REGISTERS = 4,
+};
 
 enum cu_jit {
 	CU_JIT_WALL_TIME_OUT = 2,

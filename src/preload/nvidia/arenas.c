@@ -22,8 +22,16 @@ static const struct probe_plan *plan(void)
 	return link_to_xpuprof.plan;
 }
 
+static _Thread_local unsigned int calling __attribute__((tls_model("initial-exec")));
+
+bool xpuprof_probe_is_calling(void)
+{
+	return calling;
+}
+
 void calls_begin(struct calls *c)
 {
+	calling++;
 	c->mode = CU_RELAXED;
 	if (driver.cuThreadExchangeStreamCaptureMode(&c->mode))
 		c->mode = CU_RELAXED;
@@ -32,6 +40,7 @@ void calls_begin(struct calls *c)
 void calls_end(struct calls *c)
 {
 	(void)driver.cuThreadExchangeStreamCaptureMode(&c->mode);
+	calling--;
 }
 
 static const struct probe_outside *outside(uint32_t i)
@@ -67,21 +76,41 @@ cu_result arena_copy_to(struct arena *a, cu_address to, const void *from, size_t
 	return result ? result : driver.cuStreamSynchronize(a->stream);
 }
 
+static uint32_t attribute(cu_device device, int which)
+{
+	int n = 0;
+
+	return !driver.cuDeviceGetAttribute(&n, which, device) && n > 0 ? (uint32_t)n : 0;
+}
+
+static void describe(struct probe_arena *m, cu_device device)
+{
+	size_t bytes = 0;
+
+	m->sms = attribute(device, CU_MULTIPROCESSORS);
+	m->clock_khz = attribute(device, CU_CLOCK_KHZ);
+	if (driver.cuDeviceGetName(m->name, sizeof(m->name), device))
+		m->name[0] = 0;
+	if (driver.cuDeviceTotalMem_v2 && !driver.cuDeviceTotalMem_v2(&bytes, device))
+		m->memory_bytes = bytes;
+	if (driver.cuDeviceGetUuid_v2)
+		(void)driver.cuDeviceGetUuid_v2(m->uuid, device);
+	else if (driver.cuDeviceGetUuid)
+		(void)driver.cuDeviceGetUuid(m->uuid, device);
+}
+
 /* The memory that xpuprof has, too. */
 static int ask_shared(struct arena *a)
 {
 	static uint32_t contexts;
 	struct probe_arena m = {
 		.message = PROBE_ARENA, .device = (uint32_t)a->device, .context = a->id};
-	int sms = 0, error;
+	int error;
 	void *memory;
 
 	if (contexts++ == CONTEXTS_MAX)
 		return -ENOSPC;
-	(void)driver.cuDeviceGetAttribute(&sms, CU_MULTIPROCESSORS, a->device);
-	m.sms = sms > 0 ? (uint32_t)sms : 0;
-	if (driver.cuDeviceGetName(m.name, sizeof(m.name), a->device))
-		m.name[0] = 0;
+	describe(&m, a->device);
 	error = link_ask_memory(&m, &memory);
 	if (error)
 		return error;

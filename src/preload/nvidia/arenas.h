@@ -30,13 +30,15 @@ struct arena {
 	uint32_t off;	 /* as its modules have it */
 };
 
-/* Between these two, calls do not disturb captures. */
+/* Between these two, calls do not disturb captures, and xpuprof_probe_is_calling is true: a library
+ * that records what the program asks of the GPU leaves them out. */
 struct calls {
 	int mode;
 };
 
 void calls_begin(struct calls *c);
 void calls_end(struct calls *c);
+__attribute__((visibility("default"))) bool xpuprof_probe_is_calling(void);
 
 extern pthread_mutex_t arenas_lock;
 extern struct arena arenas[PROBE_ARENAS_MAX];

@@ -7,31 +7,16 @@
 
 #include "base/vec.h"
 #include "preload/link.h"
-#include "preload/nvidia/driver.h"
-#include "preload/nvidia/hooks.h"
+#include "preload/nvidia/sizes.h"
 
 #define LARGEST_BLOCK 1024 /* of all GPUs so far: no kernel has more to lose */
 
 /* The largest block of a kernel; 0: not known. */
 static uint32_t largest_block(const struct loader *l, void *handle, const char *name)
 {
-	cu_device device = 0;
-	void *function;
-	int threads = 0;
+	void *kernel = kernel_find(l, handle, name);
 
-	if (l->is_library) {
-		if (!driver.cuKernelGetAttribute || !REAL(cuLibraryGetKernel) ||
-			REAL(cuLibraryGetKernel)(&function, handle, name))
-			return 0;
-		/* Without a context it is asked of the first. */
-		(void)driver.cuCtxGetDevice(&device);
-		if (driver.cuKernelGetAttribute(&threads, CU_MAX_THREADS, function, device))
-			return 0;
-	} else if (driver.cuModuleGetFunction(&function, handle, name) ||
-		   driver.cuFuncGetAttribute(&threads, CU_MAX_THREADS, function)) {
-		return 0;
-	}
-	return threads > 0 ? (uint32_t)threads : 0;
+	return kernel ? kernel_attribute(l, kernel, CU_MAX_THREADS) : 0;
 }
 
 static bool any_is_smaller(const struct loader *l, const struct image *i, void *handle)

@@ -8,16 +8,8 @@
 
 #include <stdbool.h>
 
-#include "preload/nvidia/abi.h"
 #include "preload/nvidia/images.h"
-
-/* How images are loaded and unloaded: modules or libraries. */
-struct loader {
-	bool is_library;
-	cu_result (*load)(void *context, const void *image, void **ret);
-	void (*unload)(void *context, void *handle);
-	void *context;
-};
+#include "preload/nvidia/loader.h"
 
 /*
  * The image has been loaded with programs as *handle. True: its kernels take blocks as large as

@@ -37,6 +37,11 @@
 /* Those that older drivers lack: NULL there. */
 #define DRIVER_MAYBE(D)                                                                            \
 	D(cuCtxGetId, (cu_context context, unsigned long long *ret))                               \
+	D(cuDeviceGetUuid, (uint8_t * ret, cu_device device))                                      \
+	D(cuDeviceGetUuid_v2, (uint8_t * ret, cu_device device))                                   \
+	D(cuDeviceTotalMem_v2, (size_t * ret, cu_device device))                                   \
+	D(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                             \
+		(int *ret, void *function, int block, size_t dynamic_bytes))                       \
 	D(cuKernelGetAttribute, (int *ret, int attribute, void *kernel, cu_device device))         \
 	D(cuLibraryGetGlobal,                                                                      \
 		(cu_address * ret, size_t * bytes, cu_library library, const char *name))

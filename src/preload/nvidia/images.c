@@ -154,18 +154,24 @@ bool image_splice_file(struct image *i, const char *path)
 void image_release(struct image *i)
 {
 	ptx_spliced_release(&i->spliced);
+	vec_release(&i->sizes);
 	buf_release(&i->text);
 	buf_release(&i->file);
 }
 
-static void send_kernel(const struct ptx_probed *k)
+static void send_kernel(const struct image *i, size_t n)
 {
+	const struct ptx_probed *k = &i->spliced.kernels.items[n];
 	struct probe_kernel m = {.message = PROBE_KERNEL,
 		.bodies = k->bodies,
 		.returns = k->returns,
 		.accesses = k->accesses,
 		.hash = k->hash};
 
+	if (n < i->sizes.count) {
+		m.with = i->sizes.items[n].with;
+		m.without = i->sizes.items[n].without;
+	}
 	strncpy(m.name, k->name, sizeof(m.name) - 1);
 	link_send(&m, sizeof(m));
 }
@@ -227,8 +233,8 @@ void image_send(const struct image *i)
 	vec_foreach (f, &s->files)
 		last = f->number > last ? f->number : last;
 	first = __atomic_fetch_add(&files, last + 1, __ATOMIC_RELAXED);
-	vec_foreach (k, &s->kernels)
-		send_kernel(k);
+	for (size_t n = 0; n < s->kernels.count; n++)
+		send_kernel(i, n);
 	if (s->lines.count)
 		send_files(i, first);
 	send_lines(i, first);

@@ -5,14 +5,22 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "ptx/splice.h"
+#include "wire/probe.h"
+
+struct image_size {
+	struct probe_size with, without; /* programs */
+};
 
 struct image {
 	const void *original;
 	struct buf file; /* where the original is, of a file */
 	struct buf text; /* its PTX */
 	struct ptx_spliced spliced;
-	bool has_lines; /* its compiler was asked to keep lines of source */
+	struct vec(
+		struct image_size) sizes; /* of its kernels, in turn; fewer: they are not known */
+	bool has_lines;			  /* its compiler was asked to keep lines of source */
 };
 
 /* False: the image is to be loaded as it is. Why, if that is worth knowing, has been sent. */

@@ -13,6 +13,7 @@
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
 #include "preload/nvidia/modules.h"
+#include "preload/nvidia/sizes.h"
 
 #define OPTIONS_MAX 28 /* of the program's */
 #define LOG_BYTES   2048
@@ -97,6 +98,7 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 	calls_end(&calls);
 	if (!stay)
 		return false;
+	sizes_read(l, i, handle);
 	image_send(i);
 	modules_add(handle, l->is_library);
 	*ret = handle;

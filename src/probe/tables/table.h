@@ -52,6 +52,18 @@ int tally_item_add(struct tally *t, const struct server_record *r, const struct 
 /* The table of an object: 0 or -errno with error_text. */
 int table_put(const struct show *show);
 
+/* The tables of all objects, of all devices together and of each. */
+int tables_put(
+	struct buf *out, const struct server *s, const struct tally *tally, unsigned int rows);
+/* As members "objects" and "kernels" of an object that has begun. */
+struct json_writer;
+int tables_json(struct json_writer *w, const struct server *s);
+/* The kernels with programs, and what they take of a multiprocessor if that is known; how many of
+ * them have fewer warps at once than without, or more local memory. */
+void tables_kernels_put(struct buf *out, const struct server *s, unsigned int rows);
+void tables_kernels_json(struct json_writer *w, const struct server *s);
+uint64_t tables_kernels_slower(const struct server *s);
+
 /* For the tables. */
 struct table {
 	const char *tool;

@@ -26,6 +26,7 @@ static const struct table tables[] = {
 	{"threadscheduling", "where threads ran", put_threadscheduling},
 	{"kernelretsnoop", "ends of the threads of each launch", put_kernelretsnoop, read_kernelretsnoop},
 	{"kernel_trace", "starts of launches", put_kernel_trace, read_kernel_trace},
+	{"launchlate", "launches whose first block began; recordings say how late", put_kernel_trace, read_kernel_trace},
 	{"cudagraph", "runs of each kernel", put_kernel_runs},
 };
 // clang-format on

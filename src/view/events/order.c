@@ -73,6 +73,7 @@ static int place(struct window *w, const struct profile_event *e, struct event_s
 		return 1;
 	case EVENT_STALL:
 	case EVENT_LIFE:
+	case EVENT_FOUND:
 		break;
 	}
 	return 0;

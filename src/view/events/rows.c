@@ -75,6 +75,7 @@ static int describe(
 	case EVENT_PENDING:
 	case EVENT_STALL:
 	case EVENT_LIFE:
+	case EVENT_FOUND:
 		break;
 	}
 	return error_set(-EINVAL, "an event without a row");

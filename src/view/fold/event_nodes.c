@@ -85,6 +85,7 @@ struct gather_key event_whole_key(const struct profile_event *e)
 	case EVENT_DRIVER:
 	case EVENT_LIFE:
 	case EVENT_MARKER:
+	case EVENT_FOUND:
 		break;
 	}
 	key.event = e->kind;

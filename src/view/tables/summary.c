@@ -522,6 +522,7 @@ static int add_event(struct gathering *g, const struct profile_event *e)
 	case EVENT_STALL:
 	case EVENT_LIFE:
 	case EVENT_SYNC:
+	case EVENT_FOUND:
 		break;
 	case EVENT_MARKER:
 		see_times(g, e->marker.start_ns, e->marker.start_ns + e->marker.duration_ns);

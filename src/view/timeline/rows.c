@@ -120,6 +120,7 @@ int timeline_rows_of(struct timeline_rows *rows, const struct profile_reader *r,
 	case EVENT_STALL:
 	case EVENT_LIFE:
 	case EVENT_MARKER:
+	case EVENT_FOUND:
 	case EVENT_SYNC: /* the call that waits is there already */
 		break;
 	}

@@ -404,6 +404,7 @@ static int add_event(struct wall_events *e, const struct profile_event *event)
 	case EVENT_MARKER:
 	case EVENT_COUNT:
 	case EVENT_DRIVER:
+	case EVENT_FOUND:
 		break;
 	}
 	return 0;

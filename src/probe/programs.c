@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "probe/programs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ebpf/tools/tools.h"
+
+void programs_release(struct programs *p)
+{
+	vec_release(&p->objects);
+	vec_release(&p->settings);
+}
+
+static int open_as(void *path, int *ret_fd)
+{
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+static int open_file(struct ebpf_object **ret, const struct user *u, const char *path)
+{
+	char copy[PATH_MAX], by_number[32];
+	int fd = -1, error;
+
+	if (!u->switched)
+		return ebpf_object_open(ret, path);
+	if (strlen(path) >= sizeof(copy))
+		return error_errno(-ENAMETOOLONG, "cannot open '%s'", path);
+	memcpy(copy, path, strlen(path) + 1);
+	error = user_run(u, open_as, copy, sizeof(copy), &fd);
+	if (error)
+		return error_errno(error, "cannot open '%s'", path);
+	snprintf(by_number, sizeof(by_number), "/proc/self/fd/%d", fd);
+	error = ebpf_object_open(ret, by_number);
+	close(fd);
+	return error;
+}
+
+static int add_object(
+	const struct programs *p, const struct user *user, const char *what, struct plan *ret)
+{
+	const struct ebpf_tool *tool = ebpf_tool_named(what);
+	struct ebpf_object *o;
+	int error = tool ? ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start))
+			 : open_file(&o, user, what);
+
+	return error ?: plan_add(ret, o, what, tool, &p->plan);
+}
+
+int programs_plan(const struct programs *p, const struct user *user, struct plan *ret)
+{
+	int error = 0;
+
+	vec_foreach (what, &p->objects)
+		error = error ?: add_object(p, user, *what, ret);
+	vec_foreach (setting, &p->settings)
+		error = error ?: plan_set(ret, *setting);
+	return error ?: plan_seal(ret, &p->plan);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that a command line asks for, and the plan that they make. */
+#pragma once
+
+#include "base/user.h"
+#include "base/vec.h"
+#include "probe/plan.h"
+
+struct programs {
+	struct vec(const char *) objects;  /* files, or names of tools */
+	struct vec(const char *) settings; /* of plan_set */
+	struct plan_options plan;
+};
+
+void programs_release(struct programs *p);
+/* Reads files with the rights of `user`, whose they are. Fills a plan that was initialised: 0 or
+ * -errno with error_text. */
+int programs_plan(const struct programs *p, const struct user *user, struct plan *ret);

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "ebpf/tools/tools.h"
+#include "probe/record_text.h"
+#include "probe/recorded/recorded.h"
+#include "probe/values.h"
+#include "profile/format.h"
+
+#define MAPS_OF_OBJECT (EBPF_MAPS_MAX + 1)
+
+static int add_text(struct recorded *r, const char *text, uint32_t *ret)
+{
+	*ret = 0;
+	return text && *text ? profile_add_string(r->writer, text, strlen(text), ret) : 0;
+}
+
+static int add_map(struct recorded *r, uint32_t object, uint32_t number, const char *name)
+{
+	struct profile_probe_map m = {.object = object, .number = number};
+	uint32_t id = 0;
+	int error = add_text(r, name, &m.name);
+
+	error = error ?: profile_add_probe_map(r->writer, &m, &id);
+	return error || !vec_push(&r->maps, id) ? error : error_memory(NULL);
+}
+
+/* All of an object have places, those that it has not as well. */
+static int add_maps(struct recorded *r, const struct plan_object *o, uint32_t object)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < EBPF_MAPS_MAX; i++)
+		if (i < o->object->maps.count)
+			error = add_map(r, object, i, o->object->maps.items[i].name);
+		else if (vec_push(&r->maps, 0))
+			error = error_memory(NULL);
+	return error ?: add_map(r, object, PROBE_MAP_PRINTS, NULL);
+}
+
+static int add_object(struct recorded *r, const struct plan_object *o)
+{
+	struct profile_probe_object new = {0};
+	uint32_t id = 0;
+	int error = add_text(r, o->name, &new.name);
+
+	if (o->object->size > STRING_MAX_BYTES)
+		return error_set(-EFBIG,
+			"'%s' is too large for a recording: strip its debug "
+			"information (llvm-strip -g)",
+			o->name);
+	error = error ?: add_text(r, o->tool ? o->tool->name : NULL, &new.tool);
+	error = error
+			?: profile_add_string(r->writer, (const char *)o->object->data,
+				   o->object->size, &new.file);
+	error = error ?: profile_add_probe_object(r->writer, &new, &id);
+	return error ?: add_maps(r, o, id);
+}
+
+int recorded_begin(
+	struct recorded *r, struct profile_writer *w, struct tasks *t, const struct server *s)
+{
+	int error = 0;
+
+	*r = (struct recorded){.writer = w, .tasks = t, .server = s};
+	vec_foreach (o, &s->plan->objects)
+		error = error ?: add_object(r, o);
+	return error;
+}
+
+void recorded_release(struct recorded *r)
+{
+	vec_release(&r->maps);
+	vec_release(&r->contexts);
+}
+
+static int add_context(struct recorded *r, const struct server_arena *a)
+{
+	struct profile_probe_context context = {0};
+	struct profile_device d = {.ordinal = a->device,
+		.sm_count = a->sms,
+		.memory_bytes = a->memory_bytes,
+		.clock_khz = a->clock_khz};
+	uint32_t id = 0;
+	int error = tasks_process(
+		r->tasks, r->server->processes.items[a->process].pid, &context.process);
+
+	memcpy(d.uuid, a->uuid, sizeof(d.uuid));
+	error = error ?: add_text(r, a->name, &d.name);
+	error = error ?: profile_add_device(r->writer, &d, &context.device);
+	error = error ?: profile_add_probe_context(r->writer, &context, &id);
+	return error || !vec_push(&r->contexts, id) ? error : error_memory(NULL);
+}
+
+int recorded_contexts(struct recorded *r)
+{
+	int error = r->error;
+
+	while (!error && r->contexts.count < r->server->arenas.count)
+		error = add_context(r, &r->server->arenas.items[r->contexts.count]);
+	return error;
+}
+
+static uint32_t map_id(const struct recorded *r, uint32_t object, uint32_t map)
+{
+	return r->maps.items[object * MAPS_OF_OBJECT + (map == PLAN_PRINTS ? EBPF_MAPS_MAX : map)];
+}
+
+void recorded_record(void *context, const struct server_record *record)
+{
+	struct recorded *r = context;
+	struct profile_found f = {.time_ns = clock_now_ns(),
+		.grid = record->launch,
+		.program = record->program + 1u,
+		.sm = record->sm + 1,
+		.text = record->text,
+		.size = record->bytes,
+		.bytes = record->data};
+	const struct body *body;
+	uint32_t object;
+	int error = recorded_contexts(r);
+
+	if (!error && record_find(r->server->plan, record, &object, &body)) {
+		f.map = map_id(r, object, record->ring->map);
+		f.context = r->contexts.items[record->arena - r->server->arenas.items];
+		error = profile_write_found(r->writer, &f);
+	}
+	r->error = error;
+}
+
+/* The key and the value stand one behind the other. */
+static int write_entry(struct recorded *r, const struct values *v, const struct value_entry *e,
+	struct profile_found *f)
+{
+	f->size = v->map->key_size + v->map->value_size;
+	f->bytes = values_key(v, e);
+	f->sm = e->sm == VALUES_ANY ? 0 : e->sm + 1;
+	f->thread = e->thread == UINT64_MAX ? 0 : e->thread + 1;
+	if (f->size > FOUND_MAX_BYTES) {
+		r->cut++;
+		return 0;
+	}
+	return profile_write_found(r->writer, f);
+}
+
+static int write_map(struct recorded *r, uint32_t object, uint32_t map, uint32_t arena)
+{
+	struct profile_found f = {.time_ns = clock_now_ns(),
+		.map = map_id(r, object, map),
+		.context = r->contexts.items[arena]};
+	struct values v;
+	int error = values_read_arena(&v, r->server, object, map, arena);
+
+	vec_foreach (e, &v.entries)
+		error = error ?: write_entry(r, &v, e, &f);
+	values_release(&v);
+	return error;
+}
+
+static int write_maps(struct recorded *r)
+{
+	const struct plan *p = r->server->plan;
+	int error = 0;
+
+	for (uint32_t o = 0; o < p->objects.count; o++)
+		for (uint32_t map = 0; map < p->objects.items[o].object->maps.count; map++)
+			for (uint32_t a = 0; !error && a < r->contexts.count; a++)
+				error = write_map(r, o, map, a);
+	return error;
+}
+
+static int write_kernels(struct recorded *r)
+{
+	int error = 0;
+
+	vec_foreach (k, &r->server->kernels) {
+		struct profile_probe_kernel new = {.hash = k->hash,
+			.programs = k->bodies,
+			.returns = k->returns,
+			.accesses = k->accesses,
+			.images = k->images,
+			.size = {k->with.registers, k->with.local_bytes, k->with.warps,
+				k->without.registers, k->without.local_bytes, k->without.warps}};
+
+		error = error ?: add_text(r, k->name, &new.name);
+		error = error ?: profile_add_probe_kernel(r->writer, &new);
+	}
+	return error;
+}
+
+static int write_lines(struct recorded *r)
+{
+	int error = 0;
+
+	vec_foreach (l, &r->server->lines) {
+		struct profile_probe_line new = {.kernel = l->kernel,
+			.insn = l->insn,
+			.line = l->line,
+			.bytes = l->bytes,
+			.kind = l->kind};
+
+		if (!error && l->file)
+			error = add_text(
+				r, interner_get(r->server->strings, l->file, NULL), &new.file);
+		error = error ?: profile_add_probe_line(r->writer, &new);
+	}
+	return error;
+}
+
+static int count(struct recorded *r, enum profile_loss loss, uint64_t n)
+{
+	return n ? profile_count_loss(r->writer, loss, n) : 0;
+}
+
+static int count_losses(struct recorded *r)
+{
+	const struct server *s = r->server;
+	const uint64_t *fates = s->fates;
+	struct probe_losses l;
+	int error;
+
+	losses_read(&l, s);
+	error = count(r, LOSS_PROBE_BOUNDS, l.arena[ARENA_LOSS_BOUNDS]);
+	error = error ?: count(r, LOSS_PROBE_FUEL, l.arena[ARENA_LOSS_FUEL]);
+	error = error ?: count(r, LOSS_PROBE_FULL, l.arena[ARENA_LOSS_FULL]);
+	error = error ?: count(r, LOSS_PROBE_THREADS, l.arena[ARENA_LOSS_THREADS]);
+	error = error ?: count(r, LOSS_PROBE_DROPPED, l.dropped);
+	error = error ?: count(r, LOSS_PROBE_UNREAD, l.unread);
+	error = error ?: count(r, LOSS_PROBE_CUT, r->cut);
+	error = error ?: count(r, LOSS_PROBE_CONTEXTS, l.never + s->arenas_lost);
+	error = error ?: count(r, LOSS_PROBE_OLD, l.cut);
+	error = error ?: count(r, LOSS_PROBE_NO_TEXT, fates[PROBE_FATE_NO_TEXT]);
+	error = error ?: count(r, LOSS_PROBE_UNREADABLE, fates[PROBE_FATE_UNREADABLE]);
+	error = error
+			?: count(r, LOSS_PROBE_REFUSED,
+				   fates[PROBE_FATE_REFUSED] + fates[PROBE_FATE_SMALLER] +
+					   fates[PROBE_FATE_NO_WORD]);
+	error = error
+			?: count(r, LOSS_PROBE_UNSEEN,
+				   fates[PROBE_FATE_UNSEEN_ACCESSES] +
+					   fates[PROBE_FATE_UNSEEN_EXITS]);
+	return error ?: count(r, LOSS_PROBE_NOTES, s->notes_lost + s->processes_refused);
+}
+
+/* Why images and contexts ran without programs. */
+static int describe_refusals(struct recorded *r)
+{
+	struct buf text = BUF_INIT;
+	int error = 0;
+
+	for (int i = 0; i < PROBE_FATE_COUNT; i++)
+		buf_puts(&text, buf_text(&r->server->fate_texts[i]));
+	if (text.size)
+		error = text.failed
+				? error_memory(NULL)
+				: profile_set_meta(r->writer, META_PROBES_REFUSED, buf_text(&text));
+	buf_release(&text);
+	return error;
+}
+
+int recorded_finish(struct recorded *r)
+{
+	int error = recorded_contexts(r);
+
+	error = error ?: write_maps(r);
+	error = error ?: write_kernels(r);
+	error = error ?: write_lines(r);
+	error = error ?: count_losses(r);
+	return error ?: describe_refusals(r);
+}

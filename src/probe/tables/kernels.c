@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+/* The kernels that have programs, and what they take with these and without. */
+#include <stdio.h>
+
+#include "base/demangle.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "probe/tables/table.h"
+
+static bool is_slower(const struct server_kernel *k)
+{
+	return k->with.registers && k->without.registers &&
+	       ((k->with.warps && k->with.warps < k->without.warps) ||
+		       k->with.local_bytes > k->without.local_bytes);
+}
+
+uint64_t tables_kernels_slower(const struct server *s)
+{
+	uint64_t count = 0;
+
+	vec_foreach (k, &s->kernels)
+		count += is_slower(k);
+	return count;
+}
+
+static bool are_measured(const struct server *s)
+{
+	vec_foreach (k, &s->kernels)
+		if (k->with.registers)
+			return true;
+	return false;
+}
+
+/* "12 > 14"; "12" where it is the same, or not known without. */
+static void put_both(struct buf *out, int width, uint32_t without, uint32_t with, bool both)
+{
+	char cell[32];
+
+	if (both && without != with)
+		snprintf(cell, sizeof(cell), "%u > %u", without, with);
+	else
+		snprintf(cell, sizeof(cell), "%u", with);
+	buf_printf(out, "  %*s", width, cell);
+}
+
+static void put_sizes(struct buf *out, const struct server_kernel *k)
+{
+	bool both = k->without.registers;
+
+	if (!k->with.registers) {
+		buf_printf(out, "  %9s  %11s  %9s", "?", "?", "?");
+		return;
+	}
+	put_both(out, 9, k->without.registers, k->with.registers, both);
+	put_both(out, 11, k->without.local_bytes, k->with.local_bytes, both);
+	if (k->with.warps)
+		put_both(out, 9, k->without.warps, k->with.warps, both && k->without.warps);
+	else
+		buf_printf(out, "  %9s", "?");
+}
+
+static void put_name(struct buf *out, const char *name)
+{
+	struct buf readable = BUF_INIT;
+
+	demangle(name, &readable);
+	buf_puts(out, "  ");
+	text_fit(out, readable.size ? buf_text(&readable) : name, 0);
+	buf_putc(out, '\n');
+	buf_release_for(&readable, out);
+}
+
+void tables_kernels_put(struct buf *out, const struct server *s, unsigned int rows)
+{
+	bool measured = are_measured(s);
+	size_t n = 0;
+
+	buf_puts(out, "kernels with programs\n");
+	if (s->kernels.count)
+		buf_printf(out, "  programs  returns  accesses  images%s  kernel\n",
+			measured ? "  registers  local bytes      warps" : "");
+	else
+		buf_puts(out, "  none\n");
+	vec_foreach (k, &s->kernels) {
+		if (n++ == rows)
+			break;
+		buf_printf(
+			out, "  %8u  %7u  %8u  %6u", k->bodies, k->returns, k->accesses, k->images);
+		if (measured)
+			put_sizes(out, k);
+		put_name(out, k->name);
+	}
+	if (s->kernels.count > rows)
+		buf_printf(out, "  ... and %zu more\n", s->kernels.count - rows);
+}
+
+static void json_size(struct json_writer *w, const char *name, const struct probe_size *size)
+{
+	if (!size->registers)
+		return;
+	json_begin(w, name, '{');
+	json_number(w, "registers", size->registers);
+	json_number(w, "local_bytes", size->local_bytes);
+	json_number(w, "warps", size->warps);
+	json_end(w, '}');
+}
+
+void tables_kernels_json(struct json_writer *w, const struct server *s)
+{
+	json_begin(w, "kernels", '[');
+	vec_foreach (k, &s->kernels) {
+		json_begin(w, NULL, '{');
+		json_text(w, "name", k->name);
+		json_number(w, "hash", k->hash);
+		json_number(w, "programs", k->bodies);
+		json_number(w, "accesses", k->accesses);
+		json_number(w, "images", k->images);
+		json_size(w, "with", &k->with);
+		json_size(w, "without", &k->without);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `xpuprof record --probe`: what programs find inside kernels is in the recording, with the launches that it is of, and nothing of the
+# library that puts them there is.
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap
+
+TARGET = os.path.join(tap.BUILD, "tests", "targets", "probed")
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx")
+SHAPES = os.path.join(DATA, "shapes-sm75.ptx")
+OBJECT = os.path.join(tap.BUILD, "tests", "ebpf", "contended.v3.bpf.o")
+BLOCKS, THREADS = 40, 128
+SIMULATED = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim"), "XPUPROF_SIM_COMPUTE": "1"}
+SECONDS = 60
+FOLDER = tempfile.mkdtemp(prefix="probe_record.")
+atexit.register(shutil.rmtree, FOLDER)
+
+
+def run(*arguments, **variables):
+    return subprocess.run([tap.PROGRAM, *arguments], cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **SIMULATED, **variables}, timeout=SECONDS)
+
+
+def record(mode, *options, **variables):
+    """What the timeline has, and what the report says of the recording."""
+    profile, trace = os.path.join(FOLDER, "a.xpu"), os.path.join(FOLDER, "a.json")
+    done = run("record", "--gpu-only", *options, "-o", profile, "-o", trace, "--", TARGET, SHAPES, mode, **variables)
+    report = json.loads(run("report", "--probes", "--json", profile).stdout)
+    with open(trace, encoding="utf-8") as f:
+        return done, json.load(f)["traceEvents"], report
+
+
+def of(events, category):
+    return [e for e in events if e.get("cat") == category]
+
+
+def works(events):
+    """How much work of each kind there is, and how many calls asked for it."""
+    return [len(of(events, category)) for category in ("GPU_Kernel", "MemCopy", "MemSet", "CUDA_DRIVER_API", "CUDA")]
+
+
+def is_inside(block, kernel):
+    # The times of a timeline are microseconds, in floating point.
+    return kernel["ts"] - 0.5 <= block["ts"] and block["ts"] + block["dur"] <= kernel["ts"] + kernel["dur"] + 0.5
+
+
+def check_blocks(mode, kernels, **variables):
+    _, plain, _ = record(mode, **variables)
+    done, events, report = record(mode, "--probe", "blocks", **variables)
+    found, blocks = report["probes"], of(events, "GPU_Block")
+    tap.result(works(events) == works(plain) and len(of(events, "GPU_Kernel")) == kernels,
+               f"{mode}: the recording has the program's work, and none of ours", works(events), works(plain), done.stderr)
+    tap.result(found["records_found"] == found["records_joined"] == BLOCKS * kernels, f"{mode}: each block is of a launch that was recorded",
+               found["records_found"], found["records_joined"])
+    wrong = []
+    for kernel in of(events, "GPU_Kernel"):
+        mine = [b for b in blocks if b["pid"] == kernel["pid"] and b["args"]["correlationId"] == kernel["args"]["correlationId"]]
+        if sorted(b["name"] for b in mine) != sorted(f"block {n}" for n in range(BLOCKS)) or not all(is_inside(b, kernel) for b in mine):
+            wrong.append((kernel, mine[:3], len(mine)))
+    tap.result(not wrong and len(blocks) == BLOCKS * kernels, f"{mode}: the timeline has each block once, in the time of its kernel", wrong[:2],
+               len(blocks))
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    tap.result(blocks and all(rows.get((b["pid"], b["tid"]), "").startswith(f"SM {b['args']['sm']} blocks") for b in blocks),
+               f"{mode}: the row of a block is named after its multiprocessor", blocks[:1])
+
+
+def total(report, name, index=0):
+    for found in report["probes"]["objects"][index]["maps"]:
+        if found["name"] == name:
+            return sum(e["value"] for e in found["entries"])
+    return -1
+
+
+def check_maps():
+    profile = os.path.join(FOLDER, "b.xpu")
+    done = run("probe", "blocktime", "-e", "smload", "-o", profile, "--", TARGET, SHAPES, "launch")
+    text = run("report", "--probes", profile)
+    tap.result(not done.returncode and f"  {3 * BLOCKS * THREADS:,} threads\n" in text.stdout and "smload: load of each multiprocessor" in text.stdout,
+               "probe -o records, and report --probes has the tables of both tools", done.stderr, text.stdout, text.stderr)
+    live = json.loads(run("probe", "blocktime", "--json", "--", TARGET, SHAPES, "launch").stdout.split("\n", 1)[1])
+    report = json.loads(run("report", "--probes", "--json", profile).stdout)
+    shape = [[m["name"], m["kind"], m["added_up"]] for m in live["objects"][0]["maps"]]
+    tap.result(shape == [[m["name"], m["kind"], m["added_up"]] for m in report["probes"]["objects"][0]["maps"]]
+               and [k["name"] for k in report["probes"]["kernels"]] == [k["name"] for k in live["kernels"]], "maps and kernels are as those of probe", shape, report["probes"])
+    done, _, report = record("contexts", "--probe", "blocktime", XPUPROF_SIM_DEVICES="2")
+    tap.result(total(report, "nanoseconds") == 12 * BLOCKS * THREADS, "contexts of two devices are added up", report["probes"])
+    text = run("report", "--probes", os.path.join(FOLDER, "a.xpu")).stdout
+    tap.result("blocktime: time of threads in kernels, device 1\n" in text, "and each device has its tables", text)
+
+
+def check_late():
+    for mode, launches in (("launch", 3), ("graph", 5)):
+        _, events, report = record(mode, "--probe", "launchlate")
+        calls = {e["args"]["correlationId"]: e for e in events if e.get("cat") in ("CUDA_Driver", "CUDA_Runtime")}
+        kernels = of(events, "GPU_Kernel")
+        late = [k["ts"] - calls[k["args"]["correlationId"]]["ts"] for k in kernels]
+        found = report["probes"]["first_blocks"]["kernels"]
+        # The first block begins with its kernel, or up to the end of the kernel later.
+        tap.result([(k["name"], k["count"]) for k in found] == [("vector_add", launches)] and found[0]["min_ns"] / 1000 >= min(late) - 0.01
+                   and found[0]["max_ns"] / 1000 <= max(late) + max(k["dur"] for k in kernels), f"{mode}: how late kernels begin after their call",
+                   found, late)
+
+
+def check_files():
+    done, _, report = record("launch", "--probe", OBJECT, "--probe-only", "vector_add")
+    names = [m["name"] for m in report["probes"]["objects"][0]["maps"]]
+    tap.result(not done.returncode and names and report["probes"]["kernels"], "an object file is in the recording, with its types", report["probes"],
+               done.stderr)
+    done, _, report = record("launch", "--probe", "blocks", "--probe-only", "no_such_kernel")
+    tap.result(not done.returncode and "no kernel was loaded that the programs of --probe are for" in done.stderr
+               and not report["probes"]["kernels"], "a recording without such kernels says so", done.stderr)
+    plain = os.path.join(FOLDER, "c.xpu")
+    run("record", "-o", plain, "--", TARGET, SHAPES, "launch")
+    text = run("report", "--probes", plain)
+    tap.result(not text.returncode and "No programs ran inside GPU kernels in this recording" in text.stdout, "so does one without programs",
+               text.stdout)
+
+
+def check_sizes():
+    def kernels(*options):
+        done = run("probe", "coalesce", "--json", *options, "--", TARGET, SHAPES, "launch")
+        return done, json.loads(done.stdout.split("\n", 1)[1])["kernels"]
+
+    done, measured = kernels("--kernels")
+    tap.result(measured and all(k["with"]["registers"] > k["without"]["registers"] > 0 and k["with"]["warps"] <= k["without"]["warps"]
+                                and k["with"]["local_bytes"] == k["without"]["local_bytes"] for k in measured),
+               "--kernels: what kernels take with programs and without", measured)
+    fewer = sum(k["with"]["warps"] < k["without"]["warps"] for k in measured)
+    tap.result(fewer and f"xpuprof: {fewer} kernels have fewer warps at once" in done.stderr, "and how many of them are slower for that", fewer, done.stderr)
+    done, plain = kernels()
+    tap.result([k["name"] for k in plain] == [k["name"] for k in measured] and not any("with" in k for k in plain)
+               and "fewer warps" not in done.stderr, "without it no image is loaded twice", plain, done.stderr)
+    profile = os.path.join(FOLDER, "e.xpu")
+    run("probe", "coalesce", "--kernels", "-o", profile, "--", TARGET, SHAPES, "launch")
+    recorded = json.loads(run("report", "--probes", "--json", profile).stdout)["probes"]["kernels"]
+    tap.result(recorded == measured, "a recording has the same", recorded, measured)
+
+
+def check_use():
+    for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
+                           (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
+                           (("record", "--probe-only", "x", "--", "true"), "--probe-only needs --probe"),
+                           (("probe", "blocks", "-o", "x.xpu", "--json", "--", "true"), "-o records")):
+        done = run(*arguments)
+        tap.result(done.returncode == 2 and why in done.stderr, f"wrong use: {' '.join(arguments)}", done.returncode, done.stderr)
+    done = run("record", "--probe", "/nonexistent.bpf.o", "-o", os.path.join(FOLDER, "d.xpu"), "--", TARGET, SHAPES, "launch")
+    tap.result(done.returncode == 1 and "/nonexistent.bpf.o" in done.stderr and not os.path.exists(os.path.join(FOLDER, "d.xpu")),
+               "a file that is not there ends it, and no recording is left", done.stderr)
+
+
+def check():
+    check_blocks("launch", 3)
+    check_blocks("graph", 5)
+    check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
+    check_maps()
+    check_late()
+    check_files()
+    check_sizes()
+    check_use()
+
+
+def why_not():
+    if not os.path.exists(TARGET):
+        return "the program is not built"
+    listed = subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return "" if not listed.returncode else "this build has no tools"
+
+
+tap.main(check, why_not)
