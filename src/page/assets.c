@@ -30,11 +30,13 @@ ASSET("page_script",
 	FILE_TEXT("script/graph.js")
 	FILE_TEXT("script/filters.js")
 	FILE_TEXT("script/functions.js")
+	FILE_TEXT("script/calltree.js")
 	FILE_TEXT("script/scale.js")
 	FILE_TEXT("script/heat.js")
 	FILE_TEXT("script/rows.js")
 	FILE_TEXT("script/timeline.js")
 	FILE_TEXT("script/pointer.js")
+	FILE_TEXT("script/compare.js")
 	FILE_TEXT("script/panes.js")
 	FILE_TEXT("script/begin.js")
 	".ascii \"})();\\n\"\n");

@@ -116,6 +116,34 @@ async function chooseBurst(v) {
 	await v.page.click("#tab-flame");
 }
 
+// Bursts are alike, and the stretch around the one short kernel is not.
+async function compareBursts(v) {
+	await v.drag("#heat", cell(14, 15), cell(14, 19));
+	await v.page.click("#compare");
+	await v.settle();
+	ok((await v.text("#range")).includes("now select the range to compare"), "one range is kept, and another one asked for", await v.text("#range"));
+	await v.drag("#heat", cell(21, 15), cell(21, 19));
+	const remarks = () => v.page.frameLocator("#flame").locator("metadata.info").first().textContent();
+	const alike = await remarks();
+	ok(alike.includes("no difference is more than the noise") && alike.includes("second: 21.3 s to 21.4 s"), "two bursts are alike", alike);
+	await v.drag("#heat", cell(33, 0), cell(33, 49));
+	const facts = await v.flame(".facts"), info = await remarks();
+	ok(facts.includes("first 200 ms in 100 ms") && facts.includes("second 1.00 s in 1.00 s"), "the flame graph compares two ranges", facts);
+	ok(info.includes("14.3 s to 14.4 s") && info.includes("33 s to 34 s") && info.includes("10 times as long"), "by the elapsed time", info);
+	await v.picture("view-compare");
+	await v.page.click("#tab-report");
+	await v.settle();
+	const report = await v.text("#report");
+	ok(/burst/.test(report) && /std err/.test(report), "the report says which functions differ", report.slice(0, 500));
+	ok(/base=14300000000-14400000000/.test(v.page.url()), "and the address says with what", v.page.url());
+	await v.page.click("#compare");
+	await v.settle();
+	ok(!/base=/.test(v.page.url()) && /GPU time/.test(await v.text("#report")), "a click ends it", v.page.url());
+	await v.page.click("#tab-flame");
+	await v.page.locator("#heat").press("Escape");
+	await v.settle();
+}
+
 async function goBack(v) {
 	const address = v.page.url();
 	await v.page.click("#back");
@@ -177,6 +205,7 @@ async function main() {
 	await seeBursts(v);
 	await chooseBurst(v);
 	await goBack(v);
+	await compareBursts(v);
 	await useAxis(v);
 	ok(!v.errors.length && !v.foreign.length, "nothing goes wrong, and nothing else is asked", ...v.errors, ...v.foreign);
 	await openAgain(v, browser);

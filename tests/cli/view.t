@@ -195,7 +195,9 @@ def check_wrong(viewer):
                               ("sums.json", {"from": -1}, "a negative time"), ("sums.json", {"columns": 0}, "no columns"),
                               ("sums.json", {"columns": 10**9}, "too many columns"), ("timeline.json", {"columns": 10}, "no rows"),
                               ("timeline.json", {"rows": "1;2"}, "a list that is none"), ("flame.svg", {"view": "x"}, "no view"),
-                              ("flame.svg", {"by": "x"}, "no group"), ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
+                              ("flame.svg", {"by": "x"}, "no group"), ("differences.txt", {}, "nothing to compare with"),
+                              ("flame.svg", {"base-from": 9 * SECOND, "base-to": 10 * SECOND}, "a range to compare with behind the end"),
+                              ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
                               ("report.txt", {"thread": "nobody"}, "no thread")):
         status, text, got = viewer.ask(name, **words)
         tap.result(status == 400 and text.count(b"\n") == 1 and got["Content-Type"].startswith("text/plain"), f"{name}: {what} is said", status, text[:300])

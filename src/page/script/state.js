@@ -9,11 +9,13 @@
 //	graph.js     flame graphs that are made here
 //	filters.js   what is left out
 //	functions.js the table of functions
+//	calltree.js  the table of call paths
 //	scale.js     times as text, and where they are on an axis
 //	heat.js      the heatmap
 //	rows.js      which rows the time axis has, in groups
 //	timeline.js  the time axis
 //	pointer.js   dragging, the wheel, the keyboard
+//	compare.js   one range compared with another
 //	panes.js     flame graph and report of what is selected
 //	begin.js     puts all of it together
 //
@@ -28,8 +30,9 @@ let about = null; // what the recording is: about.json
 
 // What the address says: `from` to `to` is what the time axis shows, `since` to `until` what is selected.
 const state = {from: 0, to: 1, since: 0, until: 1, view: "merge", by: "", reverse: false, inverted: false, what: "run", pane: "flame",
-	focus: "", callers: false, hide: [], once: false, kernel: ""};
-const CHOICES = ["view", "by", "what", "pane"], FLAGS = ["reverse", "inverted"], FILTER_FLAGS = ["once", "callers"], PANES = ["flame", "functions", "report", "kernel"];
+	focus: "", callers: false, hide: [], once: false, kernel: "", baseSince: 0, baseUntil: 0};
+const CHOICES = ["view", "by", "what", "pane"], FLAGS = ["reverse", "inverted"], FILTER_FLAGS = ["once", "callers"];
+const PANES = ["flame", "calltree", "functions", "report", "kernel"];
 const ADDRESS_MAX = 30000; // what would make it longer is left out
 
 function isAllSelected() {
@@ -60,6 +63,8 @@ function addressOf() {
 		words.set("axis", Math.round(state.from) + "-" + Math.round(state.to));
 	if (!isAllSelected())
 		words.set("range", Math.round(state.since) + "-" + Math.round(state.until));
+	if (isComparing())
+		words.set("base", state.baseSince + "-" + state.baseUntil);
 	return "#" + words;
 }
 
@@ -88,6 +93,10 @@ function takeAddress() {
 	state.hide = words.getAll("hide").filter(text => text);
 	takeRange(words.get("axis"), "from", "to");
 	takeRange(words.get("range"), "since", "until");
+	if (words.has("base"))
+		takeRange(words.get("base"), "baseSince", "baseUntil");
+	else
+		stopComparing();
 	snapRange();
 }
 
