@@ -36,6 +36,7 @@ ASSET("page_script",
 	FILE_TEXT("script/rows.js")
 	FILE_TEXT("script/timeline.js")
 	FILE_TEXT("script/pointer.js")
+	FILE_TEXT("script/repeats.js")
 	FILE_TEXT("script/compare.js")
 	FILE_TEXT("script/panes.js")
 	FILE_TEXT("script/begin.js")

@@ -16,6 +16,7 @@
 #include "page/pictures.h"
 #include "report/diff.h"
 #include "page/recording.h"
+#include "page/repeats_json.h"
 #include "report/report.h"
 #include "view/diff/diff.h"
 
@@ -231,6 +232,12 @@ static int report_text_of(struct page *p, const struct http_request *q, struct h
 	return 0;
 }
 
+static int repeats(struct page *p, const struct http_request *q, struct http_answer *a)
+{
+	a->type = JSON;
+	return repeats_json(p->recording, q, &a->text);
+}
+
 static int kernel(struct page *p, const struct http_request *q, struct http_answer *a)
 {
 	const char *name = http_argument(q, "kernel");
@@ -275,6 +282,7 @@ static const struct route {
 	{"flame.svg", NEEDS_WHOLE, flame},
 	{"report.txt", NEEDS_WHOLE, report_text_of},
 	{"differences.txt", NEEDS_WHOLE, differences},
+	{"repeats.json", NEEDS_WHOLE, repeats},
 	{"kernel.html", NEEDS_WHOLE, kernel},
 };
 

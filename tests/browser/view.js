@@ -144,6 +144,27 @@ async function compareBursts(v) {
 	await v.settle();
 }
 
+// Ten kernels of 10 ms follow each other, ten times, 7 s apart.
+async function seeDurations(v) {
+	await v.page.click("#tab-repeats");
+	await v.settle();
+	const note = await v.text("#repeat-note");
+	ok(note.startsWith("100 \u00b7 10.000\u202fms to 10.000\u202fms"), "launches of the kernel with the most time are counted by length", note);
+	await v.page.selectOption("#repeat-of", "periods");
+	await v.page.fill("#repeat-least", "1 s");
+	await v.page.locator("#repeat-least").press("Enter");
+	await v.settle();
+	ok((await v.text("#repeat-found")).startsWith("9 of at least 1.000"), "nine times the next launch comes more than a second later", await v.text("#repeat-found"));
+	await v.picture("view-durations");
+	await v.page.locator("#repeat-rows button").nth(2).click();
+	await v.settle();
+	ok(/^14\.390\u202fs to 21\.300\u202fs/.test(await v.text("#range")), "a click on one of the table selects its time", await v.text("#range"));
+	is(await v.page.locator("#repeat-rows tr").count(), 9, "and the table stays");
+	await v.page.locator("#heat").press("Escape");
+	await v.page.click("#tab-flame");
+	await v.settle();
+}
+
 async function goBack(v) {
 	const address = v.page.url();
 	await v.page.click("#back");
@@ -206,6 +227,7 @@ async function main() {
 	await chooseBurst(v);
 	await goBack(v);
 	await compareBursts(v);
+	await seeDurations(v);
 	await useAxis(v);
 	ok(!v.errors.length && !v.foreign.length, "nothing goes wrong, and nothing else is asked", ...v.errors, ...v.foreign);
 	await openAgain(v, browser);

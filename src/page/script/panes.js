@@ -64,7 +64,7 @@ async function showReport() {
 function forgetPanes(all) {
 	shownFlame = all ? "" : shownFlame;
 	shownTreeOf = null;
-	shownReport = shownKernel = "";
+	shownReport = shownKernel = repeatsKey = "";
 }
 
 function showPanes() {
@@ -74,6 +74,7 @@ function showPanes() {
 	showFilters();
 	showCompare();
 	byId("tab-kernel").hidden = !state.kernel;
+	byId("tab-repeats").hidden = Boolean(data);
 	for (const name of PANES) {
 		byId(name).hidden = state.pane !== name;
 		byId("tab-" + name).setAttribute("aria-selected", String(state.pane === name));
@@ -86,6 +87,8 @@ function showPanes() {
 		showCallTree();
 	else if (state.pane === "functions")
 		showFunctions();
+	else if (state.pane === "repeats")
+		showRepeats();
 	else if (state.pane === "kernel")
 		showKernel();
 	else
