@@ -35,6 +35,7 @@ ASSET("page_script",
 	FILE_TEXT("script/heat.js")
 	FILE_TEXT("script/rows.js")
 	FILE_TEXT("script/timeline.js")
+	FILE_TEXT("script/links.js")
 	FILE_TEXT("script/pointer.js")
 	FILE_TEXT("script/repeats.js")
 	FILE_TEXT("script/compare.js")

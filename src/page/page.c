@@ -13,6 +13,7 @@
 #include "page/assets.h"
 #include "page/axis_json.h"
 #include "page/kernel_page.h"
+#include "page/links_json.h"
 #include "page/pictures.h"
 #include "report/diff.h"
 #include "page/recording.h"
@@ -232,6 +233,12 @@ static int report_text_of(struct page *p, const struct http_request *q, struct h
 	return 0;
 }
 
+static int links(struct page *p, const struct http_request *q, struct http_answer *a)
+{
+	a->type = JSON;
+	return links_json(p->recording, q, &a->text);
+}
+
 static int repeats(struct page *p, const struct http_request *q, struct http_answer *a)
 {
 	a->type = JSON;
@@ -282,6 +289,7 @@ static const struct route {
 	{"flame.svg", NEEDS_WHOLE, flame},
 	{"report.txt", NEEDS_WHOLE, report_text_of},
 	{"differences.txt", NEEDS_WHOLE, differences},
+	{"links.json", NEEDS_WHOLE, links},
 	{"repeats.json", NEEDS_WHOLE, repeats},
 	{"kernel.html", NEEDS_WHOLE, kernel},
 };

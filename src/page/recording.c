@@ -326,6 +326,31 @@ int recording_axis(struct recording *r, struct timeline *t, const struct timelin
 	return error;
 }
 
+/* What belongs to a work lies between its launch and its end; what to a call may come long after,
+ * but in a part of the file that has its time. */
+int recording_links(struct recording *r, struct links *ret, const struct links_wanted *wanted)
+{
+	struct recording_reading *g = &r->now;
+	uint64_t begin_ns = wanted->box.begin_ns, end_ns = wanted->box.end_ns;
+	struct stretch s;
+	int error = stretch_open(&s, g, begin_ns, end_ns > begin_ns ? end_ns : begin_ns + 1);
+
+	if (error)
+		return error;
+	error = links_find(ret, &g->axis.rows, s.reader, wanted);
+	profile_reader_close(s.reader);
+	if (error || !ret->found)
+		return error;
+	if (ret->launch_ns && ret->launch_ns < begin_ns)
+		begin_ns = ret->launch_ns;
+	error = stretch_open(&s, g, begin_ns, end_ns > begin_ns ? end_ns : begin_ns + 1);
+	if (error)
+		return error;
+	error = links_read(ret, &g->axis.rows, s.reader, wanted);
+	profile_reader_close(s.reader);
+	return error;
+}
+
 int recording_repeats(struct recording *r, struct repeats *ret, const struct repeats_wanted *wanted)
 {
 	struct recording_reading *g = &r->now;

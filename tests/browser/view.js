@@ -211,6 +211,7 @@ async function openAgain(v, browser) {
 	await v.page.mouse.click(box.x + NAMES_PX + (box.width - NAMES_PX) * 0.355, box.y + 28);
 	await v.settle();
 	is(await v.text("#range"), "14.350\u202fs to 14.360\u202fs: 10.000\u202fms", "a click on a kernel selects its time");
+	is(await v.text("#links"), "its call was not recorded", "and its call is looked for");
 	await v.picture("view-dark");
 	await v.page.goto(v.address + "#view=none&axis=5-1&range=x&what=%3Cb%3E");
 	await v.page.reload();

@@ -208,6 +208,26 @@ def check_repeats(viewer, file):
     tap.result(not wrong and counts == of_report, f"{file}: launches of kernels are those of the report", counts, of_report, *wrong[:5])
 
 
+def check_links(viewer, about):
+    """What a call asked for leads back to it, and so does each of a launch of many."""
+    kinds = [row["kind"] for row in about["rows"]]
+    rows = ",".join(str(n) for n, kind in enumerate(kinds) if kind in ("calls", "work"))
+    boxes = viewer.json("timeline.json", columns=20000, rows=rows)["boxes"]
+    boxes = [tuple(boxes[i:i + 3]) for i in range(0, len(boxes), 4)]
+    wrong, found, words = [], 0, lambda box: dict(zip(("row", "begin", "length"), box))
+    for call in random.sample([box for box in boxes if kinds[box[0]] == "calls"], 20):
+        links = viewer.json("links.json", **words(call))
+        works = [tuple(links["works"][i:i + 3]) for i in range(0, len(links["works"]), 3)]
+        found += len(works)
+        if links["work_count"] != len(works) or tuple(links["call"]) != call or any(kinds[work[0]] != "work" for work in works):
+            wrong.append(f"{call}: {links}")
+        wrong += [f"{work} of {call}: {back}" for work in works for back in [viewer.json("links.json", **words(work))]
+                  if tuple(back["call"]) != call or back["works"] != links["works"]]
+    tap.result(not wrong and found, "calls lead to their work, and back", found, *wrong[:5])
+    nothing = viewer.json("links.json", row=0, begin=1, length=1)
+    tap.result(not nothing["call"] and not nothing["works"], "what is no box leads nowhere", nothing)
+
+
 def check_wrong(viewer):
     for name, words, what in (("sums.json", {"from": 5, "to": 5}, "an empty range"), ("sums.json", {"from": "x"}, "no number"),
                               ("sums.json", {"from": -1}, "a negative time"), ("sums.json", {"columns": 0}, "no columns"),
@@ -313,6 +333,7 @@ def check():
         check_pictures(viewer, "random.xpu")
         check_report(viewer, "random.xpu")
         check_repeats(viewer, "random.xpu")
+        check_links(viewer, about)
         check_wrong(viewer)
     check_kernel()
     check_crowd()

@@ -16,7 +16,7 @@ function comparesNow() {
 }
 
 function rangeText(since, until) {
-	return timeText(since) + " to " + timeText(until) + ": " + timeText(until - since);
+	return momentText(since, until - since) + " to " + momentText(until, until - since) + ": " + timeText(until - since);
 }
 
 function stopComparing() {

@@ -71,6 +71,7 @@ function showPanes() {
 	byId("range").textContent = (isAllSelected() ? "the whole recording" :
 		rangeText(state.since, state.until) +
 		(data && (state.pane === "report" || isFixed(state.view)) ? " \u2013 in this file only the whole recording has this" : "")) + compareText();
+	showLinks();
 	showFilters();
 	showCompare();
 	byId("tab-kernel").hidden = !state.kernel;

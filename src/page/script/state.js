@@ -14,6 +14,7 @@
 //	heat.js      the heatmap
 //	rows.js      which rows the time axis has, in groups
 //	timeline.js  the time axis
+//	links.js     arrows from calls to their GPU work
 //	pointer.js   dragging, the wheel, the keyboard
 //	repeats.js   how long launches, iterations and markers took
 //	compare.js   one range compared with another

@@ -156,7 +156,9 @@ function drawAxis() {
 }
 
 function drawAxisOver() {
-	shadeRanges(drawKept(axis.canvas), 0, axis.lanes.clientHeight);
+	const context = drawKept(axis.canvas);
+	shadeRanges(context, 0, axis.lanes.clientHeight);
+	drawLinks(context);
 	drawRuler();
 }
 
@@ -187,9 +189,9 @@ function contentAt(lane, time) {
 		const data = axis.data?.get(row), kind = about.rows[row].kind;
 		const box = data?.boxes.find(b => time >= b.from && time < b.from + Math.max(b.length, slack));
 		if (box && kind !== "waits")
-			return {box, kind};
+			return {box, kind, row};
 		if (box)
-			cell = {box, kind};
+			cell = {box, kind, row};
 		for (let i = 0; data && i < data.cells.length; i += 3)
 			if (time >= axis.from + data.cells[i] * pixel && time < axis.from + (data.cells[i] + 1) * pixel + slack)
 				cell = {cell: data.cells.slice(i, i + 3), kind};

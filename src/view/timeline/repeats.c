@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* All lengths of one name are kept while they are read, and sorted in time that is linear in them. */
+/* All lengths of one name are kept while they are read; sorting takes time linear in them. */
 #include "view/timeline/repeats.h"
 
 #include <errno.h>
