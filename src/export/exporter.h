@@ -84,6 +84,8 @@ int export_pprof(const char *path, const struct export_options *options, struct 
 	struct export_result *ret);
 int export_speedscope(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
+int export_firefox(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
 int export_perfetto(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 int export_perf_script(const char *path, const struct export_options *options, struct output *o,
