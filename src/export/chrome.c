@@ -37,6 +37,7 @@
 #include "base/map.h"
 #include "export/chrome_flows.h"
 #include "export/chrome_lanes.h"
+#include "export/chrome_markers.h"
 #include "export/chrome_stacks.h"
 #include "export/chrome_threads.h"
 #include "export/exporter.h"
@@ -81,6 +82,7 @@ struct chrome {
 	struct output *output;
 	struct profile_reader *reader; /* that has read everything */
 	struct event_places places;
+	struct chrome_markers *markers;
 	struct chrome_threads *beside;
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
@@ -705,6 +707,8 @@ static int write_event(void *arg, const struct profile_event *e, const struct ev
 
 	if (e->kind == EVENT_PENDING)
 		flows_forget(&c->flows, launch_key(e->pending.instance, e->pending.correlation));
+	if (e->kind == EVENT_MARKER)
+		return chrome_markers_put(c->markers, e, span) ?: output_error(c->output);
 	if (!event_is_shown(e, c->shows))
 		return 0;
 	if (e->kind == EVENT_COUNT)
@@ -728,6 +732,7 @@ static int write_all(struct chrome *c)
 	error = error ?: name_rows(c);
 	error = error ?: name_rings(c);
 	error = error ?: chrome_threads_name(c->beside);
+	error = error ?: chrome_markers_name(c->markers);
 	error = error ?: chrome_stacks(c->places.tree, c->output);
 	return error ?: write_other(c);
 }
@@ -756,6 +761,7 @@ static void release(struct chrome *c)
 	map_release(&c->counted);
 	flows_release(&c->flows);
 	chrome_threads_free(c->beside);
+	chrome_markers_free(c->markers);
 	event_places_release(&c->places);
 	buf_release(&c->text);
 }
@@ -766,7 +772,8 @@ static int begin(struct chrome *c, const struct export_options *options)
 
 	if (!error && (interner_new(&c->row_ids) || interner_new(&c->ring_ids)))
 		error = error_memory(SUBJECT);
-	return error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
+	error = error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
+	return error ?: chrome_markers_new(&c->markers, c->reader, c->output, &c->any);
 }
 
 int export_chrome(const char *path, const struct export_options *options, struct output *o,
