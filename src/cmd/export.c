@@ -7,8 +7,10 @@
 #include "page/file.h"
 
 /* The rows of the table of exporters. */
-#define FORMATS	     "folded, extended-folded, chrome, pprof, speedscope, perfetto, perf-script, html"
-#define FORMAT_WORDS "folded extended-folded chrome pprof speedscope perfetto perf-script html svg"
+#define FORMATS                                                                                    \
+	"folded, extended-folded, chrome, pprof, speedscope, firefox, perfetto, perf-script, html"
+#define FORMAT_WORDS                                                                               \
+	"folded extended-folded chrome pprof speedscope firefox perfetto perf-script html svg"
 
 static const struct option_usage usage = {
 	.command = "export",
@@ -17,8 +19,8 @@ static const struct option_usage usage = {
 	.summary = "Writes a recording in another format. FILE is profile.xpu unless given.\n"
 		   "Without --to the suffix of the output decides: .folded, .events\n"
 		   "(extended-folded), .json (chrome), .pb.gz (pprof),\n"
-		   ".speedscope.json, .perfetto-trace, .linux-perf.txt (perf-script), .html,\n"
-		   ".svg.",
+		   ".speedscope.json, .firefox.json, .perfetto-trace,\n"
+		   ".linux-perf.txt (perf-script), .html, .svg.",
 };
 
 struct target {

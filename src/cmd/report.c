@@ -116,7 +116,11 @@ static int compare(const char *path, const char *output, const struct compared *
 	struct user user;
 	int error = cmd_become_caller(&user, path);
 
-	error = error ?: diff_read(&diff, r.paths, &c->view, c->scale);
+	error = error
+			?: diff_read(&diff,
+				   (const struct diff_of[]){
+					   {path, &c->view}, {c->against, &c->view}},
+				   c->scale);
 	r.diff = &diff;
 	if (!error) {
 		(json ? report_diff_json : report_diff_text)(&r, &out);

@@ -41,6 +41,7 @@
 #include "export/chrome_blocks.h"
 #include "export/chrome_flows.h"
 #include "export/chrome_lanes.h"
+#include "export/chrome_markers.h"
 #include "export/chrome_stacks.h"
 #include "export/chrome_threads.h"
 #include "export/exporter.h"
@@ -85,6 +86,7 @@ struct chrome {
 	struct output *output;
 	struct profile_reader *reader; /* that has read everything */
 	struct event_places places;
+	struct chrome_markers *markers;
 	struct chrome_threads *beside;
 	struct chrome_blocks *blocks;
 	unsigned int shows;
@@ -714,6 +716,8 @@ static int write_event(void *arg, const struct profile_event *e, const struct ev
 
 	if (e->kind == EVENT_PENDING)
 		flows_forget(&c->flows, launch_key(e->pending.instance, e->pending.correlation));
+	if (e->kind == EVENT_MARKER)
+		return chrome_markers_put(c->markers, e, span) ?: output_error(c->output);
 	if (!event_is_shown(e, c->shows))
 		return 0;
 	if (e->kind == EVENT_COUNT)
@@ -739,6 +743,7 @@ static int write_all(struct chrome *c)
 	if (!error)
 		chrome_blocks_name(c->blocks);
 	error = error ?: chrome_threads_name(c->beside);
+	error = error ?: chrome_markers_name(c->markers);
 	error = error ?: chrome_stacks(c->places.tree, c->output);
 	return error ?: write_other(c);
 }
@@ -768,6 +773,7 @@ static void release(struct chrome *c)
 	flows_release(&c->flows);
 	chrome_threads_free(c->beside);
 	chrome_blocks_free(c->blocks);
+	chrome_markers_free(c->markers);
 	event_places_release(&c->places);
 	buf_release(&c->text);
 }
@@ -779,7 +785,8 @@ static int begin(struct chrome *c, const struct export_options *options)
 	if (!error && (interner_new(&c->row_ids) || interner_new(&c->ring_ids)))
 		error = error_memory(SUBJECT);
 	error = error ?: chrome_blocks_new(&c->blocks, c->reader, c->output, &c->any);
-	return error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
+	error = error ?: chrome_threads_new(&c->beside, c->reader, c->output, &c->any);
+	return error ?: chrome_markers_new(&c->markers, c->reader, c->output, &c->any);
 }
 
 int export_chrome(const char *path, const struct export_options *options, struct output *o,

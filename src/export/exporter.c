@@ -21,6 +21,8 @@ const struct exporter exporters[] = {
 	{"pprof", ".pb.gz", "sums by stack and label for pprof", EXPORT_HEEDS_FRAMES, export_pprof},
 	{"speedscope", ".speedscope.json", "threads and streams for speedscope",
 		EXPORT_HEEDS_FRAMES, export_speedscope},
+	{"firefox", ".firefox.json", "threads, streams and markers for Firefox Profiler",
+		EXPORT_HEEDS_FRAMES, export_firefox},
 	{"perfetto", ".perfetto-trace", "a timeline with stacks for Perfetto", EXPORT_HEEDS_FRAMES,
 		export_perfetto},
 	{"perf-script", ".linux-perf.txt",

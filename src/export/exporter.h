@@ -17,10 +17,11 @@ struct export_options {
 	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
 	bool inverted;		    /* pictures: the root on top */
 	bool scripted; /* pictures: for a page, without what only readers without scripts need */
-	const char *against;	    /* pictures: the recording that this one is compared with */
-	enum diff_scale diff_scale; /* then: how */
-	size_t limit_bytes;	    /* of a page; 0: its own */
-	const struct user *user;    /* whose rights the file is written with; NULL: ours */
+	const char *against; /* pictures: the recording that this one is compared with */
+	const struct range_wanted *against_range; /* then: its part; NULL: the same */
+	enum diff_scale diff_scale;		  /* and how */
+	size_t limit_bytes;			  /* of a page; 0: its own */
+	const struct user *user; /* whose rights the file is written with; NULL: ours */
 };
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})
@@ -82,6 +83,8 @@ int export_chrome(const char *path, const struct export_options *options, struct
 int export_pprof(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 int export_speedscope(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_firefox(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 int export_perfetto(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);

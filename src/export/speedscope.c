@@ -41,6 +41,21 @@ struct speedscope {
 	struct buf text, name;
 };
 
+/* A marker is a stack of its name alone. */
+static int node_of(struct speedscope *s, const struct profile_event *e, uint32_t *ret)
+{
+	uint32_t frame = 0;
+	size_t size;
+	const char *name;
+	int error;
+
+	if (e->kind != EVENT_MARKER)
+		return event_places_find(&s->places, e, ret);
+	name = profile_string(s->reader, e->marker.name, &size);
+	error = tree_add_frame(s->places.tree, TREE_NOTE, 0, name, size, &frame);
+	return error ?: tree_add_child(s->places.tree, TREE_ROOT_NODE, frame, ret);
+}
+
 static int keep(struct speedscope *s, const struct profile_event *e, const struct event_span *span)
 {
 	const struct item item = {span->start_ns, span->duration_ns, 0};
@@ -62,7 +77,7 @@ static int keep(struct speedscope *s, const struct profile_event *e, const struc
 		return error_memory(SUBJECT);
 	if (span->start_ns < s->start_ns)
 		s->start_ns = span->start_ns;
-	return event_places_find(&s->places, e, &items->items[items->count - 1].node);
+	return node_of(s, e, &items->items[items->count - 1].node);
 }
 
 /* A wait ends in the run queue. */
@@ -87,6 +102,8 @@ static int add_event(void *arg, const struct profile_event *e, const struct even
 {
 	struct speedscope *s = arg;
 
+	if (e->kind == EVENT_MARKER) /* speedscope shows no moments */
+		return span->duration_ns ? keep(s, e, span) : 0;
 	if (!event_is_shown(e, s->shows) || e->kind == EVENT_COUNT || e->kind == EVENT_DRIVER)
 		return 0;
 	return e->kind == EVENT_WAIT ? keep_wait(s, e) : keep(s, e, span);

@@ -244,15 +244,20 @@ static int write_svg(struct svg *s)
 static int read_view(
 	const char *path, const struct export_options *options, struct view_result *ret)
 {
-	struct view_options viewed = options->view;
+	struct view_options viewed = options->view, against;
 	struct diff diff = {0};
 	int error;
 
 	viewed.brief_waits = true;
 	if (!options->against)
 		return view_read(path, &viewed, ret);
-	error = diff_read(
-		&diff, (const char *[]){path, options->against}, &viewed, options->diff_scale);
+	against = viewed;
+	if (options->against_range)
+		against.range = *options->against_range;
+	error = diff_read(&diff,
+		(const struct diff_of[]){{path, &viewed},
+			{options->against, options->against_range ? &against : &viewed}},
+		options->diff_scale);
 	if (!error) {
 		*ret = diff.view;
 		diff.view = (struct view_result){0};

@@ -85,12 +85,19 @@ static int time_text(
 	return error;
 }
 
+int argument_times(const struct http_request *q, const char *from, const char *to,
+	struct argument_times *times, struct range_wanted *ret)
+{
+	int error = time_text(q, from, times->from, &ret->from);
+
+	return error ?: time_text(q, to, times->to, &ret->to);
+}
+
 int argument_range(
 	const struct http_request *q, struct argument_times *times, struct range_wanted *ret)
 {
-	int error = time_text(q, "from", times->from, &ret->from);
+	int error = argument_times(q, "from", "to", times, ret);
 
-	error = error ?: time_text(q, "to", times->to, &ret->to);
 	ret->thread = http_argument(q, "thread");
 	ret->device = http_argument(q, "device");
 	return error;

@@ -22,6 +22,9 @@ struct argument_times {
 	char from[32], to[32];
 };
 
+/* Those of two arguments. */
+int argument_times(const struct http_request *q, const char *from, const char *to,
+	struct argument_times *times, struct range_wanted *ret);
 /* What of a view is asked for: view, by, from, to, thread, device, reverse and so on. */
 int argument_view(
 	const struct http_request *q, struct argument_times *times, struct view_options *ret);

@@ -13,14 +13,19 @@
 #include "page/assets.h"
 #include "page/axis_json.h"
 #include "page/kernel_page.h"
+#include "page/links_json.h"
 #include "page/pictures.h"
+#include "report/diff.h"
 #include "page/recording.h"
+#include "page/repeats_json.h"
 #include "report/report.h"
+#include "view/diff/diff.h"
 
 #define COLUMNS_MAX	 20000
 #define BOXES_MAX	 50000
 #define CELLS_MAX	 10000000 /* of all rows that are asked for: 240 MB */
 #define REPORT_ROWS	 20
+#define DIFF_ROWS	 200
 #define REPORT_GAPS	 5
 #define REPORT_WIDTH_MAX 400
 
@@ -130,17 +135,78 @@ static int sums(struct page *p, const struct http_request *q, struct http_answer
 
 /* ------------------------------------------------------------------ pictures and tables */
 
+/* The range that the selected one is compared with. */
+struct base {
+	struct argument_times times;
+	struct range_wanted range;
+};
+
+/* *ret_wanted: there is one. What is compared is read from the file, in slices of time. */
+static int read_base(struct page *p, const struct http_request *q, struct view_options *viewed,
+	struct base *ret, bool *ret_wanted)
+{
+	*ret = (struct base){0};
+	*ret_wanted = http_argument(q, "base-from") || http_argument(q, "base-to");
+	if (!*ret_wanted)
+		return 0;
+	viewed->sums = NULL;
+	recording_known(p->recording, &ret->range, NULL);
+	return argument_times(q, "base-from", "base-to", &ret->times, &ret->range);
+}
+
 static int flame(struct page *p, const struct http_request *q, struct http_answer *a)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	struct argument_times times;
+	struct range_wanted selected;
+	struct base base;
+	bool compared;
 	int error = argument_view(q, &times, &options.view);
 
 	recording_known(p->recording, &options.view.range, &options.view.sums);
+	error = error ?: read_base(p, q, &options.view, &base, &compared);
+	if (!error && compared) {
+		selected = options.view.range;
+		options.view.range = base.range;
+		options.against = p->path;
+		options.against_range = &selected;
+	}
 	options.scripted = true;
 	options.inverted = argument_flag(q, "inverted");
 	options.title = http_argument(q, "title");
 	return error ?: picture_flame(p->path, &options, a);
+}
+
+/* Functions whose share of the elapsed time is another one. */
+static int differences(struct page *p, const struct http_request *q, struct http_answer *a)
+{
+	struct report_diff r = {.paths = {"the range compared with", "the selected range"},
+		.top = DIFF_ROWS,
+		.threshold = -1};
+	struct view_options options[2] = {0};
+	struct argument_times times;
+	struct base base;
+	struct diff diff = {0};
+	bool compared = false;
+	int error = argument_view(q, &times, &options[1]);
+
+	recording_known(p->recording, &options[1].range, NULL);
+	error = error ?: read_base(p, q, &options[1], &base, &compared);
+	if (!error && !compared)
+		error = error_set(-EINVAL, "say what it is compared with");
+	options[0] = options[1];
+	options[0].range = base.range;
+	error = error
+			?: diff_read(&diff,
+				   (const struct diff_of[]){
+					   {p->path, &options[0]}, {p->path, &options[1]}},
+				   DIFF_BY_ELAPSED);
+	r.diff = &diff;
+	a->type = "text/plain; charset=utf-8";
+	if (!error)
+		report_diff_text(&r, &a->text);
+	diff_release(&diff);
+	return error;
 }
 
 static int report_text_of(struct page *p, const struct http_request *q, struct http_answer *a)
@@ -165,6 +231,18 @@ static int report_text_of(struct page *p, const struct http_request *q, struct h
 	report_text(r, &a->text);
 	report_close(r);
 	return 0;
+}
+
+static int links(struct page *p, const struct http_request *q, struct http_answer *a)
+{
+	a->type = JSON;
+	return links_json(p->recording, q, &a->text);
+}
+
+static int repeats(struct page *p, const struct http_request *q, struct http_answer *a)
+{
+	a->type = JSON;
+	return repeats_json(p->recording, q, &a->text);
 }
 
 static int kernel(struct page *p, const struct http_request *q, struct http_answer *a)
@@ -210,6 +288,9 @@ static const struct route {
 	{"sums.json", NEEDS_PART, sums},
 	{"flame.svg", NEEDS_WHOLE, flame},
 	{"report.txt", NEEDS_WHOLE, report_text_of},
+	{"differences.txt", NEEDS_WHOLE, differences},
+	{"links.json", NEEDS_WHOLE, links},
+	{"repeats.json", NEEDS_WHOLE, repeats},
 	{"kernel.html", NEEDS_WHOLE, kernel},
 };
 

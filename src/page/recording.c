@@ -290,22 +290,76 @@ void recording_known(
 		*ret_sums = &g->sums;
 }
 
+/* Events that are at least in part in a stretch of time, whole, and some more. */
+struct stretch {
+	struct profile_span span;
+	struct profile_clip clip;
+	struct profile_reader *reader; /* to be closed */
+};
+
+static int stretch_open(
+	struct stretch *s, const struct recording_reading *g, uint64_t from_ns, uint64_t to_ns)
+{
+	int error = profile_reader_open_again(&s->reader, g->reader);
+
+	s->span = (struct profile_span){from_ns, to_ns};
+	s->clip = (struct profile_clip){
+		.spans = &s->span, .span_count = 1, .chunks = &g->chunks, .uncut = true};
+	if (!error)
+		profile_reader_clip(s->reader, &s->clip);
+	return error;
+}
+
 int recording_axis(struct recording *r, struct timeline *t, const struct timeline_wanted *wanted)
 {
 	struct recording_reading *g = &r->now;
-	const struct profile_span span = {wanted->from_ns, wanted->to_ns};
-	const struct profile_clip clip = {
-		.spans = &span, .span_count = 1, .chunks = &g->chunks, .uncut = true};
-	struct profile_reader *again;
+	struct stretch s;
 	int error;
 
 	if (!g->whole || timeline_kept_fits(&g->axis, wanted))
 		return timeline_kept_read(t, &g->axis, wanted);
-	error = profile_reader_open_again(&again, g->reader);
+	error = stretch_open(&s, g, wanted->from_ns, wanted->to_ns);
 	if (error)
 		return error;
-	profile_reader_clip(again, &clip);
-	error = timeline_read(t, &g->axis.rows, again, wanted);
-	profile_reader_close(again);
+	error = timeline_read(t, &g->axis.rows, s.reader, wanted);
+	profile_reader_close(s.reader);
+	return error;
+}
+
+/* What belongs to a work lies between its launch and its end; what to a call may come long after,
+ * but in a part of the file that has its time. */
+int recording_links(struct recording *r, struct links *ret, const struct links_wanted *wanted)
+{
+	struct recording_reading *g = &r->now;
+	uint64_t begin_ns = wanted->box.begin_ns, end_ns = wanted->box.end_ns;
+	struct stretch s;
+	int error = stretch_open(&s, g, begin_ns, end_ns > begin_ns ? end_ns : begin_ns + 1);
+
+	if (error)
+		return error;
+	error = links_find(ret, &g->axis.rows, s.reader, wanted);
+	profile_reader_close(s.reader);
+	if (error || !ret->found)
+		return error;
+	if (ret->launch_ns && ret->launch_ns < begin_ns)
+		begin_ns = ret->launch_ns;
+	error = stretch_open(&s, g, begin_ns, end_ns > begin_ns ? end_ns : begin_ns + 1);
+	if (error)
+		return error;
+	error = links_read(ret, &g->axis.rows, s.reader, wanted);
+	profile_reader_close(s.reader);
+	return error;
+}
+
+int recording_repeats(struct recording *r, struct repeats *ret, const struct repeats_wanted *wanted)
+{
+	struct recording_reading *g = &r->now;
+	struct stretch s;
+	int error = stretch_open(&s, g, wanted->from_ns, wanted->to_ns);
+
+	if (error)
+		return error;
+	error = repeats_read(ret, s.reader, g->reader, wanted);
+	profile_reader_close(s.reader);
 	return error;
 }

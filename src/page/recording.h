@@ -14,6 +14,8 @@
 
 #include "view/fold/slice_sums.h"
 #include "view/timeline/kept.h"
+#include "view/timeline/links.h"
+#include "view/timeline/repeats.h"
 
 struct recording;
 
@@ -51,3 +53,7 @@ void recording_known(
 	const struct recording *r, struct range_wanted *range, const struct slice_sums **ret_sums);
 /* A stretch of the time axis: from memory where it fits, else from the part of the file. */
 int recording_axis(struct recording *r, struct timeline *t, const struct timeline_wanted *wanted);
+/* From the part of the file. */
+int recording_links(struct recording *r, struct links *ret, const struct links_wanted *wanted);
+int recording_repeats(
+	struct recording *r, struct repeats *ret, const struct repeats_wanted *wanted);

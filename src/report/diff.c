@@ -52,6 +52,11 @@ static void put_sides(const struct report_diff *r, struct buf *out)
 			r->diff->view.unit == VIEW_NS ? text_duration(all, r->diff->total_ns[side])
 						      : text_count(all, r->diff->total_ns[side]),
 			text_duration(elapsed, r->diff->elapsed_ns[side]));
+		if (r->diff->ranges[side]) {
+			buf_printf(out, "%-13s ", "range");
+			text_fit(out, r->diff->ranges[side], 0);
+			buf_putc(out, '\n');
+		}
 	}
 	if (r->diff->view.range) {
 		buf_printf(out, "%-13s ", "range");

@@ -17,6 +17,7 @@ struct flame {
 	unsigned int show;
 	unsigned int seen; /* VIEW_SHOWS_ of the events that there are, shown or not */
 	struct gather sums;
+	struct gather_waiting waiting; /* for the sums */
 	struct view_result *result;
 	struct missing missing;
 	struct gpu_bursts bursts;
@@ -28,7 +29,7 @@ static int gather_work(struct flame *f, const struct profile_event *e)
 
 	missing_count_work(&f->missing, &key, !e->work.cut.continued);
 	return gpu_bursts_add(&f->bursts, f->reader, &e->work)
-		       ?: gather_add(&f->sums, &key, profile_work_ns(&e->work));
+		       ?: gather_later(&f->sums, &f->waiting, &key, profile_work_ns(&e->work));
 }
 
 static int gather_pending(struct flame *f, const struct profile_event *e)
@@ -36,7 +37,7 @@ static int gather_pending(struct flame *f, const struct profile_event *e)
 	struct gather_key key = event_key(e, f->options);
 
 	return missing_count_pendings(&f->missing, e->pending.reason, 1)
-		       ? gather_add(&f->sums, &key, 0)
+		       ? gather_later(&f->sums, &f->waiting, &key, 0)
 		       : 0;
 }
 
@@ -44,7 +45,7 @@ static int gather_sample(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	return gather_add(&f->sums, &key, e->sample.period_ns);
+	return gather_later(&f->sums, &f->waiting, &key, e->sample.period_ns);
 }
 
 static int gather_event(struct flame *f, const struct profile_event *e)
@@ -127,6 +128,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 	slice_part_begin(&part, o->sums, r);
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
+	error = error ?: gather_rest(&f.sums, &f.waiting);
 	error = error ?: slice_part_each(&part, gather_sum, &f);
 	error = error ?: build_tree(&f);
 	if (!error && ret->shows & VIEW_SHOWS_GPU)

@@ -116,6 +116,55 @@ async function chooseBurst(v) {
 	await v.page.click("#tab-flame");
 }
 
+// Bursts are alike, and the stretch around the one short kernel is not.
+async function compareBursts(v) {
+	await v.drag("#heat", cell(14, 15), cell(14, 19));
+	await v.page.click("#compare");
+	await v.settle();
+	ok((await v.text("#range")).includes("now select the range to compare"), "one range is kept, and another one asked for", await v.text("#range"));
+	await v.drag("#heat", cell(21, 15), cell(21, 19));
+	const remarks = () => v.page.frameLocator("#flame").locator("metadata.info").first().textContent();
+	const alike = await remarks();
+	ok(alike.includes("no difference is more than the noise") && alike.includes("second: 21.3 s to 21.4 s"), "two bursts are alike", alike);
+	await v.drag("#heat", cell(33, 0), cell(33, 49));
+	const facts = await v.flame(".facts"), info = await remarks();
+	ok(facts.includes("first 200 ms in 100 ms") && facts.includes("second 1.00 s in 1.00 s"), "the flame graph compares two ranges", facts);
+	ok(info.includes("14.3 s to 14.4 s") && info.includes("33 s to 34 s") && info.includes("10 times as long"), "by the elapsed time", info);
+	await v.picture("view-compare");
+	await v.page.click("#tab-report");
+	await v.settle();
+	const report = await v.text("#report");
+	ok(/burst/.test(report) && /std err/.test(report), "the report says which functions differ", report.slice(0, 500));
+	ok(/base=14300000000-14400000000/.test(v.page.url()), "and the address says with what", v.page.url());
+	await v.page.click("#compare");
+	await v.settle();
+	ok(!/base=/.test(v.page.url()) && /GPU time/.test(await v.text("#report")), "a click ends it", v.page.url());
+	await v.page.click("#tab-flame");
+	await v.page.locator("#heat").press("Escape");
+	await v.settle();
+}
+
+// Ten kernels of 10 ms follow each other, ten times, 7 s apart.
+async function seeDurations(v) {
+	await v.page.click("#tab-repeats");
+	await v.settle();
+	const note = await v.text("#repeat-note");
+	ok(note.startsWith("100 \u00b7 10.000\u202fms to 10.000\u202fms"), "launches of the kernel with the most time are counted by length", note);
+	await v.page.selectOption("#repeat-of", "periods");
+	await v.page.fill("#repeat-least", "1 s");
+	await v.page.locator("#repeat-least").press("Enter");
+	await v.settle();
+	ok((await v.text("#repeat-found")).startsWith("9 of at least 1.000"), "nine times the next launch comes more than a second later", await v.text("#repeat-found"));
+	await v.picture("view-durations");
+	await v.page.locator("#repeat-rows button").nth(2).click();
+	await v.settle();
+	ok(/^14\.390\u202fs to 21\.300\u202fs/.test(await v.text("#range")), "a click on one of the table selects its time", await v.text("#range"));
+	is(await v.page.locator("#repeat-rows tr").count(), 9, "and the table stays");
+	await v.page.locator("#heat").press("Escape");
+	await v.page.click("#tab-flame");
+	await v.settle();
+}
+
 async function goBack(v) {
 	const address = v.page.url();
 	await v.page.click("#back");
@@ -162,6 +211,7 @@ async function openAgain(v, browser) {
 	await v.page.mouse.click(box.x + NAMES_PX + (box.width - NAMES_PX) * 0.355, box.y + 28);
 	await v.settle();
 	is(await v.text("#range"), "14.350\u202fs to 14.360\u202fs: 10.000\u202fms", "a click on a kernel selects its time");
+	is(await v.text("#links"), "its call was not recorded", "and its call is looked for");
 	await v.picture("view-dark");
 	await v.page.goto(v.address + "#view=none&axis=5-1&range=x&what=%3Cb%3E");
 	await v.page.reload();
@@ -177,6 +227,8 @@ async function main() {
 	await seeBursts(v);
 	await chooseBurst(v);
 	await goBack(v);
+	await compareBursts(v);
+	await seeDurations(v);
 	await useAxis(v);
 	ok(!v.errors.length && !v.foreign.length, "nothing goes wrong, and nothing else is asked", ...v.errors, ...v.foreign);
 	await openAgain(v, browser);

@@ -77,6 +77,33 @@ async function checkNeighbours(page, what, cpu, gpu) {
 	ok((await page.locator("#function-about h2").innerText()).startsWith("function2"), `${what}: under its name`);
 }
 
+const rowsOf = async page => (await page.locator("#calltree-rows tr").allInnerTexts()).map(text => text.split("\t").map(part => part.trim()));
+
+// Call paths have the time of all stacks that begin with them.
+async function checkCallTree(page, what, cpu, gpu) {
+	await page.click("#tab-calltree");
+	await settle(page);
+	const wrong = [], compare = async path => {
+		const begins = stack => stack === path.join(";") || stack.startsWith(path.join(";") + ";"), row = (await rowsOf(page)).find(found => found[0].endsWith(path.at(-1)));
+		if (!row || row[1] !== (sum(cpu, begins) ? milliseconds(sum(cpu, begins)) : "") || row[4] !== (sum(gpu, begins) ? milliseconds(sum(gpu, begins)) : ""))
+			wrong.push(`${path}: ${row}, export has ${milliseconds(sum(cpu, begins))} and ${milliseconds(sum(gpu, begins))}`);
+	};
+	const first = cpu[0][0].split(";");
+	await page.locator("#calltree-rows tr").first().waitFor();
+	for (const open of await page.locator("#calltree-rows tr[aria-level='1'][aria-expanded=true] button").all())
+		await open.click();
+	await compare(first.slice(0, 1));
+	const button = page.locator("#calltree-rows tr[aria-level='1'] button").filter({hasText: first[0]}).first();
+	await button.press("ArrowRight");
+	await compare(first.slice(0, 2));
+	ok(!wrong.length, `${what}: call paths have the times that xpuprof export has`, ...wrong);
+	const opened = await page.locator("#calltree-rows tr[aria-level='2']").count();
+	await page.locator("#calltree-rows tr[aria-level='1'] button:focus").press("ArrowLeft");
+	ok(opened > 0 && await page.locator("#calltree-rows tr[aria-level='2']").count() === 0, `${what}: the keyboard opens and closes them`, opened);
+	await page.locator("#calltree-rows tr[aria-level='1'] button:focus").press("ArrowRight");
+	await page.screenshot({path: path.join(folder, `calltree-${what}.png`)});
+}
+
 async function checkFocus(page, what, cpu, gpu) {
 	const times = [milliseconds(sum(cpu, has("function2"))), milliseconds(sum(gpu, has("function2")))];
 	for (const button of ["Flame graph of it", "Its callers"]) {
@@ -125,6 +152,8 @@ async function check(browser, what, place) {
 	page.on("console", message => message.text().includes("willReadFrequently") || errors.push(message.text()));
 	await go(page, place.address, "");
 	await checkTable(page, what, cpu, gpu);
+	await checkCallTree(page, what, cpu, gpu);
+	await page.click("#tab-functions");
 	await checkNeighbours(page, what, cpu, gpu);
 	await checkFocus(page, what, cpu, gpu);
 	await checkHide(page, what, cpu, gpu);

@@ -80,8 +80,52 @@ def check_text():
     done = xpuprof("export", "--to", "perfetto", "-o", "m.pftrace", "m.xpu")
     trace = perfetto("m.pftrace")
     result(done.returncode == 0 and b"never ends" in trace and b"Marker" in trace, "a Perfetto trace has them", done.stderr)
-    for form in "chrome", "speedscope", "pprof", "perf-script":
+    for form in "pprof", "perf-script":
         result(xpuprof("export", "--to", form, "-o", "m.out", "m.xpu").returncode == 0, f"{form} leaves them out")
+    check_forms()
+
+
+def exported(form):
+    return json.loads(xpuprof("export", "--to", form, "-o", "-", "m.xpu").stdout)
+
+
+def sums_of(pairs):
+    """(name, nanoseconds) added up: name -> [count, nanoseconds]."""
+    sums = {}
+    for name, ns in pairs:
+        count, total = sums.get(name, (0, 0))
+        sums[name] = (count + 1, total + round(ns))
+    return sums
+
+
+def check_forms():
+    """Each form has each marker, as long as the report says."""
+    said = {name: (row["count"], row["total_ns"]) for (name, _), row in markers("m.xpu").items()}
+    lasting = {name: row for name, row in said.items() if row[1]}
+    events = [e for e in exported("chrome")["traceEvents"] if e.get("cat") == "Marker"]
+    found = sums_of((e["name"], 1000 * e.get("dur", 0)) for e in events)
+    near = {name: (count, said[name][1]) for name, (count, ns) in found.items() if name in said and abs(said[name][1] - ns) <= count}
+    result(near == said, "so has a Chrome trace", found, said)
+    result({e["name"] for e in events if e["ph"] == "i"} == set(said) - set(lasting) and
+           {e["args"].get("domain") for e in events if e["name"] == "batch"} == {"loader"}, "moments are moments, and domains are there", events[:3])
+    rows = {}
+    for event in events:
+        rows.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event.get("dur", 0)))
+    over = [pair for spans in map(sorted, rows.values()) for pair in zip(spans, spans[1:]) if pair[0][1] > pair[1][0]]
+    result(not over and len(rows) > 1, "none overlaps another of its row", over[:3])
+    profile = exported("speedscope")
+    names = [frame["name"] for frame in profile["shared"]["frames"]]
+    found = sums_of((names[stack[0]], weight) for one in profile["profiles"] if " markers" in one["name"]
+                    for stack, weight in zip(one["samples"], one["weights"]) if stack)
+    result(found == lasting, "so has a file for speedscope, but for moments", found, lasting)
+    profile = exported("firefox")
+    strings, found = profile["shared"]["stringArray"], []
+    for thread in profile["threads"]:
+        rows = thread["markers"]
+        found += [(strings[rows["name"][n]], ((rows["endTime"][n] or begin) - begin) * MS) for n, begin in enumerate(rows["startTime"])
+                  if rows["data"][n]["type"] == "Marker"]
+    near = {name: (count, said[name][1]) for name, (count, ns) in sums_of(found).items() if name in said and abs(said[name][1] - ns) <= count}
+    result(near == said, "so has a profile for Firefox Profiler", sums_of(found), said)
 
 
 def wall_ns(*options):

@@ -169,6 +169,7 @@ def check_profile(name, path):
     outputs.run("export", "--to", "extended-folded", path)
     outputs.run("export", "--to", "chrome", path, check=json_faults)
     outputs.run("export", "--to", "speedscope", path, check=json_faults)
+    outputs.run("export", "--to", "firefox", path, check=json_faults)
     outputs.run("export", "--to", "perf-script", path, also="\t")
     outputs.run("export", "--to", "html", path, also="\t")
     outputs.run("symbolize", "--inline", "-o", "named.xpu", path)

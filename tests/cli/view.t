@@ -190,12 +190,52 @@ def check_kernel():
             tap.result(status == 400 and text.count(b"\n") == 1, f"{what} is said", status, text[:300])
 
 
+def check_repeats(viewer, file):
+    """Launches of each kernel as a histogram: as many, as long, as the report has."""
+    wrong = []
+    for kernel in report(file)["kernels"]:
+        all_of = viewer.json("repeats.json", of="launches", which=kernel["name"])
+        got = tuple(all_of[key] for key in ("count", "total_ns", "min_ns", "max_ns"))
+        if got != tuple(kernel[key] for key in ("count", "total_ns", "min_ns", "max_ns")) or sum(all_of["bars"][2::3]) != kernel["count"]:
+            wrong.append(f"{kernel}: {all_of}")
+        least = all_of["median_ns"]
+        long = viewer.json("repeats.json", of="launches", which=kernel["name"], **{"at-least": least})
+        if long["matching"] != sum(length >= least for length in all_of["longest"][1::2]) or long["longest"][1::2] != sorted(long["longest"][1::2], reverse=True):
+            wrong.append(f"{kernel}: {long['matching']} of at least {least}")
+    begin, end = sorted(random.sample(range(SECOND), 2))
+    counts = {name["text"]: name["count"] for name in viewer.json("repeats.json", **{"from": begin, "to": end})["names"] if not name["marker"]}
+    of_report = {kernel["name"]: kernel["count"] for kernel in report(file, *range_of(begin, end))["kernels"] if kernel["count"]}
+    tap.result(not wrong and counts == of_report, f"{file}: launches of kernels are those of the report", counts, of_report, *wrong[:5])
+
+
+def check_links(viewer, about):
+    """What a call asked for leads back to it, and so does each of a launch of many."""
+    kinds = [row["kind"] for row in about["rows"]]
+    rows = ",".join(str(n) for n, kind in enumerate(kinds) if kind in ("calls", "work"))
+    boxes = viewer.json("timeline.json", columns=20000, rows=rows)["boxes"]
+    boxes = [tuple(boxes[i:i + 3]) for i in range(0, len(boxes), 4)]
+    wrong, found, words = [], 0, lambda box: dict(zip(("row", "begin", "length"), box))
+    for call in random.sample([box for box in boxes if kinds[box[0]] == "calls"], 20):
+        links = viewer.json("links.json", **words(call))
+        works = [tuple(links["works"][i:i + 3]) for i in range(0, len(links["works"]), 3)]
+        found += len(works)
+        if links["work_count"] != len(works) or tuple(links["call"]) != call or any(kinds[work[0]] != "work" for work in works):
+            wrong.append(f"{call}: {links}")
+        wrong += [f"{work} of {call}: {back}" for work in works for back in [viewer.json("links.json", **words(work))]
+                  if tuple(back["call"]) != call or back["works"] != links["works"]]
+    tap.result(not wrong and found, "calls lead to their work, and back", found, *wrong[:5])
+    nothing = viewer.json("links.json", row=0, begin=1, length=1)
+    tap.result(not nothing["call"] and not nothing["works"], "what is no box leads nowhere", nothing)
+
+
 def check_wrong(viewer):
     for name, words, what in (("sums.json", {"from": 5, "to": 5}, "an empty range"), ("sums.json", {"from": "x"}, "no number"),
                               ("sums.json", {"from": -1}, "a negative time"), ("sums.json", {"columns": 0}, "no columns"),
                               ("sums.json", {"columns": 10**9}, "too many columns"), ("timeline.json", {"columns": 10}, "no rows"),
                               ("timeline.json", {"rows": "1;2"}, "a list that is none"), ("flame.svg", {"view": "x"}, "no view"),
-                              ("flame.svg", {"by": "x"}, "no group"), ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
+                              ("flame.svg", {"by": "x"}, "no group"), ("repeats.json", {"of": "x"}, "nothing that repeats"), ("differences.txt", {}, "nothing to compare with"),
+                              ("flame.svg", {"base-from": 9 * SECOND, "base-to": 10 * SECOND}, "a range to compare with behind the end"),
+                              ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
                               ("report.txt", {"thread": "nobody"}, "no thread")):
         status, text, got = viewer.ask(name, **words)
         tap.result(status == 400 and text.count(b"\n") == 1 and got["Content-Type"].startswith("text/plain"), f"{name}: {what} is said", status, text[:300])
@@ -292,6 +332,8 @@ def check():
         check_rows(viewer, "random.xpu", about)
         check_pictures(viewer, "random.xpu")
         check_report(viewer, "random.xpu")
+        check_repeats(viewer, "random.xpu")
+        check_links(viewer, about)
         check_wrong(viewer)
     check_kernel()
     check_crowd()

@@ -1020,6 +1020,39 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	profile_reader_close(r);
 }
 
+/* The later one began, the earlier it ended: sorting them by insertion would take too long. */
+static void work_that_ends_in_another_order_is_found_by_its_end(void)
+{
+	struct profile_reader *r;
+	struct internals internals = {0};
+	struct gap_events e = {0};
+	struct sync_waits s = {0};
+
+	begin(true);
+	for (uint64_t i = 0; i < 200; i++)
+		work_from(i % 2 ? "launch" : "other", MAIN, i + 1, 300 + i, 1000 - i);
+	called(MAIN, CALL_SYNC, 700, 850);
+	called(OTHER, CALL_SYNC, 700, 849);
+	called(HELPER, CALL_SYNC, 700, 848);
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(profile_reader_open(&r, path) == 0);
+	CHECK(gap_events_read_works(&e, r, GAP_EVENTS_MAX) == 0);
+	profile_reader_close(r);
+	CHECK(profile_reader_open(&r, path) == 0);
+	CHECK(gap_events_read_threads(&e, r) == 0);
+	CHECK(internals_init(&internals, r) == 0);
+	CHECK(sync_waits_find(&s, &e, &internals) == 0 && s.waits.count == 3);
+	/* Those that ended with them. */
+	for (size_t i = 0; i < 3; i++)
+		CHECK(waited_for(&s.waits.items[i], 150 - i, 1, true));
+	CHECK(s.waits.items[0].launch_stack == s.waits.items[2].launch_stack);
+	CHECK(s.waits.items[0].launch_stack != s.waits.items[1].launch_stack);
+	sync_waits_release(&s);
+	gap_events_release(&e);
+	internals_release(&internals);
+	profile_reader_close(r);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -1059,6 +1092,7 @@ int main(void)
 	RUN(parts_are_found_in_a_stretch_of_time);
 	RUN(what_is_outside_of_the_parts_is_not_even_read);
 	RUN(a_call_waits_for_the_work_that_ended_last_before_it_did);
+	RUN(work_that_ends_in_another_order_is_found_by_its_end);
 	unlink(path);
 	return tap_end();
 }

@@ -112,7 +112,10 @@ function describeFunction() {
 	const {callers, callees} = functionTree.neighbours(row.name), bar = document.createElement("div");
 	bar.className = "bar";
 	if (!data && functionTree.kindOf(row.frame)?.class === "gpu")
-		bar.append(actionButton("Its instructions", () => {
+		bar.append(actionButton("Its launches", () => {
+			Object.assign(state, {of: "launches", name: row.name.slice(1), least: 0, below: 0, pane: "repeats"});
+			selected();
+		}), actionButton("Its instructions", () => {
 			Object.assign(state, {kernel: row.name.slice(1), pane: "kernel"});
 			selected();
 		}));

@@ -75,17 +75,19 @@ function drawHeat() {
 
 function drawHeatOver() {
 	const context = drawKept(heat.canvas);
+	if (isComparing())
+		drawHeatRange(context, heatWidth() / heat.columns, state.baseSince, state.baseUntil, "base");
 	if (!isAllSelected())
-		drawHeatRange(context, heatWidth() / heat.columns);
+		drawHeatRange(context, heatWidth() / heat.columns, state.since, state.until, "chosen");
 }
 
 // From a cell to a cell: the rest of the first column, whole columns, the begin of the last.
-function drawHeatRange(context, w) {
+function drawHeatRange(context, w, since, until, shade) {
 	const yOf = ns => HEAT_HEIGHT * (1 - ns / heat.column);
-	context.fillStyle = colour("chosen");
-	context.strokeStyle = colour("edge");
-	for (let c = Math.floor(state.since / heat.column); c * heat.column < state.until; c++) {
-		const low = Math.max(state.since - c * heat.column, 0), high = Math.min(state.until - c * heat.column, heat.column);
+	context.fillStyle = colour(shade);
+	context.strokeStyle = colour(shade + "-edge");
+	for (let c = Math.floor(since / heat.column); c * heat.column < until; c++) {
+		const low = Math.max(since - c * heat.column, 0), high = Math.min(until - c * heat.column, heat.column);
 		context.fillRect(c * w, yOf(high), w, yOf(low) - yOf(high));
 		context.strokeRect(c * w + 0.5, yOf(high), Math.max(w - 1, 1), yOf(low) - yOf(high));
 	}

@@ -21,12 +21,12 @@ function flameWords(turned) {
 
 // Where nothing is filtered, the picture is the server's.
 function isMade() {
-	return filtersOn() || (data && !isFixed(state.view) && !(isAllSelected() && !state.by && !FLAGS.some(key => state[key])));
+	return !comparesNow() && (filtersOn() || (data && !isFixed(state.view) && !(isAllSelected() && !state.by && !FLAGS.some(key => state[key]))));
 }
 
 // Replaced, so that Back goes back in this page and not in the picture.
 async function showFlame() {
-	const words = flameWords(true), key = JSON.stringify([words, filterTexts()]);
+	const words = {...flameWords(true), ...baseWords()}, key = JSON.stringify([words, filterTexts()]);
 	if (key === shownFlame)
 		return;
 	shownFlame = key;
@@ -49,10 +49,11 @@ async function showKernel() {
 }
 
 async function showReport() {
-	const words = {...rangeWords(), width: 160}, address = JSON.stringify(words);
+	const compared = comparesNow(), words = {...rangeWords(), width: 160};
+	const address = JSON.stringify(compared ? [words, flameWords(false), baseWords()] : words);
 	if (address === shownReport)
 		return;
-	const text = await ask("report.txt", words, "text");
+	const text = compared ? await differencesText() : await ask("report.txt", words, "text");
 	if (text === null)
 		return;
 	shownReport = address;
@@ -63,15 +64,18 @@ async function showReport() {
 function forgetPanes(all) {
 	shownFlame = all ? "" : shownFlame;
 	shownTreeOf = null;
-	shownReport = shownKernel = "";
+	shownReport = shownKernel = repeatsKey = "";
 }
 
 function showPanes() {
-	byId("range").textContent = isAllSelected() ? "the whole recording" :
-		timeText(state.since) + " to " + timeText(state.until) + ": " + timeText(state.until - state.since) +
-		(data && (state.pane === "report" || isFixed(state.view)) ? " \u2013 in this file only the whole recording has this" : "");
+	byId("range").textContent = (isAllSelected() ? "the whole recording" :
+		rangeText(state.since, state.until) +
+		(data && (state.pane === "report" || isFixed(state.view)) ? " \u2013 in this file only the whole recording has this" : "")) + compareText();
+	showLinks();
 	showFilters();
+	showCompare();
 	byId("tab-kernel").hidden = !state.kernel;
+	byId("tab-repeats").hidden = Boolean(data);
 	for (const name of PANES) {
 		byId(name).hidden = state.pane !== name;
 		byId("tab-" + name).setAttribute("aria-selected", String(state.pane === name));
@@ -80,8 +84,12 @@ function showPanes() {
 		return; // sums of a part would be wrong
 	if (state.pane === "flame")
 		showFlame();
+	else if (state.pane === "calltree")
+		showCallTree();
 	else if (state.pane === "functions")
 		showFunctions();
+	else if (state.pane === "repeats")
+		showRepeats();
 	else if (state.pane === "kernel")
 		showKernel();
 	else

@@ -98,8 +98,10 @@ function dragAxis(element, event) {
 // A click selects what the box lasted.
 function chooseBox(event) {
 	const thing = thingAt(event);
-	if (thing?.box)
-		select(thing.box.from, thing.box.from + Math.max(thing.box.length, 1));
+	if (!thing?.box)
+		return;
+	select(thing.box.from, thing.box.from + Math.max(thing.box.length, 1));
+	fetchLinks(thing.row, thing.box);
 }
 
 axis.ruler.addEventListener("pointerdown", event => dragAxis(axis.ruler, event));
@@ -132,7 +134,7 @@ axis.lanes.addEventListener("scroll", () => {
 
 function tipOf(thing) {
 	if (thing?.box)
-		return thing.box.name + "\n" + timeText(thing.box.length) + " from " + timeText(thing.box.from);
+		return thing.box.name + "\n" + timeText(thing.box.length) + " from " + momentText(thing.box.from, thing.box.length);
 	if (!thing?.cell)
 		return thing?.lane?.name || "";
 	const [, amount, count] = thing.cell;

@@ -11,6 +11,18 @@ function timeText(ns, step) {
 	return (ns / unit).toFixed(Math.min(digits, 9)) + "\u202f" + name;
 }
 
+// When something of some length is: with as many digits as tell its begin from its end.
+function momentText(ns, length) {
+	return timeText(ns, Math.min(niceAbove(length / 10), ns >= 1e9 ? 1e6 : ns >= 1e6 ? 1e3 : 1));
+}
+
+// "20 ms" and the like in nanoseconds, milliseconds without a unit; 0 for what is none.
+function timeOf(text) {
+	const match = /^\s*(\d+(?:\.\d*)?)\s*([a-z\u00b5]*)\s*$/.exec(text), name = match && (match[2] || "ms").replace("us", "\u00b5s");
+	const unit = match && UNITS.find(([, own]) => own === name);
+	return unit ? Math.round(Number(match[1]) * unit[0]) : 0;
+}
+
 function grouped(n) {
 	return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }

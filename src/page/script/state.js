@@ -9,11 +9,15 @@
 //	graph.js     flame graphs that are made here
 //	filters.js   what is left out
 //	functions.js the table of functions
+//	calltree.js  the table of call paths
 //	scale.js     times as text, and where they are on an axis
 //	heat.js      the heatmap
 //	rows.js      which rows the time axis has, in groups
 //	timeline.js  the time axis
+//	links.js     arrows from calls to their GPU work
 //	pointer.js   dragging, the wheel, the keyboard
+//	repeats.js   how long launches, iterations and markers took
+//	compare.js   one range compared with another
 //	panes.js     flame graph and report of what is selected
 //	begin.js     puts all of it together
 //
@@ -28,8 +32,11 @@ let about = null; // what the recording is: about.json
 
 // What the address says: `from` to `to` is what the time axis shows, `since` to `until` what is selected.
 const state = {from: 0, to: 1, since: 0, until: 1, view: "merge", by: "", reverse: false, inverted: false, what: "run", pane: "flame",
-	focus: "", callers: false, hide: [], once: false, kernel: ""};
-const CHOICES = ["view", "by", "what", "pane"], FLAGS = ["reverse", "inverted"], FILTER_FLAGS = ["once", "callers"], PANES = ["flame", "functions", "report", "kernel"];
+	focus: "", callers: false, hide: [], once: false, kernel: "", baseSince: 0, baseUntil: 0,
+	of: "launches", name: "", least: 0, below: 0};
+const CHOICES = ["view", "by", "what", "pane"], FLAGS = ["reverse", "inverted"], FILTER_FLAGS = ["once", "callers"];
+const PANES = ["flame", "calltree", "functions", "repeats", "report", "kernel"];
+const REPEATS = ["launches", "periods", "markers"];
 const ADDRESS_MAX = 30000; // what would make it longer is left out
 
 function isAllSelected() {
@@ -56,11 +63,31 @@ function addressOf() {
 		words.delete("focus");
 	if (state.kernel && state.kernel.length < ADDRESS_MAX)
 		words.set("kernel", state.kernel);
+	if (state.pane === "repeats")
+		setRepeatWords(words);
 	if (!isAllShown())
 		words.set("axis", Math.round(state.from) + "-" + Math.round(state.to));
 	if (!isAllSelected())
 		words.set("range", Math.round(state.since) + "-" + Math.round(state.until));
+	if (isComparing())
+		words.set("base", state.baseSince + "-" + state.baseUntil);
 	return "#" + words;
+}
+
+function setRepeatWords(words) {
+	words.set("of", state.of);
+	if (state.name && state.name.length < ADDRESS_MAX)
+		words.set("name", state.name);
+	for (const key of ["least", "below"])
+		if (state[key])
+			words.set(key, String(state[key]));
+}
+
+function takeRepeatWords(words) {
+	state.of = REPEATS.includes(words.get("of") || "") ? String(words.get("of")) : "launches";
+	state.name = words.get("name") || "";
+	for (const key of ["least", "below"])
+		state[key] = /^\d{1,15}$/.test(words.get(key) || "") ? Number(words.get(key)) : 0;
 }
 
 function takeRange(text, first, last) {
@@ -83,11 +110,16 @@ function takeAddress() {
 		state[key] = words.get(key) === "1";
 	state.focus = words.get("focus") || "";
 	state.kernel = words.get("kernel") || "";
-	if (state.pane === "kernel" && !state.kernel)
+	takeRepeatWords(words);
+	if ((state.pane === "kernel" && !state.kernel) || (state.pane === "repeats" && data))
 		state.pane = "flame";
 	state.hide = words.getAll("hide").filter(text => text);
 	takeRange(words.get("axis"), "from", "to");
 	takeRange(words.get("range"), "since", "until");
+	if (words.has("base"))
+		takeRange(words.get("base"), "baseSince", "baseUntil");
+	else
+		stopComparing();
 	snapRange();
 }
 

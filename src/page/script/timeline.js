@@ -59,18 +59,24 @@ function drawRuler() {
 		context.fillText(timeText(t, step), xOf(t) + 3, 9);
 	}
 	context.fillText(timeText(state.to - state.from) + " of " + timeText(about.elapsed_ns), 8, 9);
-	shadeRange(context, 0, RULER_PX);
+	shadeRanges(context, 0, RULER_PX);
 }
 
-function shadeRange(context, y, height) {
-	if (isAllSelected())
-		return;
-	const left = Math.max(xOf(state.since), NAMES_PX), right = Math.min(xOf(state.until), NAMES_PX + axisWidth());
+// What is selected, and what that is compared with.
+function shadeRanges(context, y, height) {
+	if (isComparing())
+		shadeRange(context, y, height, state.baseSince, state.baseUntil, "base");
+	if (!isAllSelected())
+		shadeRange(context, y, height, state.since, state.until, "chosen");
+}
+
+function shadeRange(context, y, height, since, until, shade) {
+	const left = Math.max(xOf(since), NAMES_PX), right = Math.min(xOf(until), NAMES_PX + axisWidth());
 	if (right < left)
 		return;
-	context.fillStyle = colour("chosen");
+	context.fillStyle = colour(shade);
 	context.fillRect(left, y, Math.max(right - left, 1), height);
-	context.fillStyle = colour("edge");
+	context.fillStyle = colour(shade + "-edge");
 	context.fillRect(left, y, 1, height);
 	context.fillRect(Math.max(right - 1, left), y, 1, height);
 }
@@ -150,7 +156,9 @@ function drawAxis() {
 }
 
 function drawAxisOver() {
-	shadeRange(drawKept(axis.canvas), 0, axis.lanes.clientHeight);
+	const context = drawKept(axis.canvas);
+	shadeRanges(context, 0, axis.lanes.clientHeight);
+	drawLinks(context);
 	drawRuler();
 }
 
@@ -181,9 +189,9 @@ function contentAt(lane, time) {
 		const data = axis.data?.get(row), kind = about.rows[row].kind;
 		const box = data?.boxes.find(b => time >= b.from && time < b.from + Math.max(b.length, slack));
 		if (box && kind !== "waits")
-			return {box, kind};
+			return {box, kind, row};
 		if (box)
-			cell = {box, kind};
+			cell = {box, kind, row};
 		for (let i = 0; data && i < data.cells.length; i += 3)
 			if (time >= axis.from + data.cells[i] * pixel && time < axis.from + (data.cells[i] + 1) * pixel + slack)
 				cell = {cell: data.cells.slice(i, i + 3), kind};

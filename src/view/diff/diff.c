@@ -54,6 +54,13 @@ void diff_release(struct diff *d)
 		free(f->name);
 	vec_release(&d->functions);
 	view_result_release(&d->view);
+	free(d->ranges[0]);
+	free(d->ranges[1]);
+}
+
+bool diff_has_ranges(const struct diff *d)
+{
+	return d->ranges[0] || d->ranges[1];
 }
 
 /* ------------------------------------------------------------------ one tree */
@@ -396,9 +403,15 @@ static int compare_all(struct comparing *c)
 	return error ?: compare_functions(c);
 }
 
+static const char *const names[] = {"first", "second"};
+
+static const char *range_of(const struct diff *d, size_t side)
+{
+	return d->ranges[side] ? d->ranges[side] : "the whole recording";
+}
+
 static int add_side_fact(struct comparing *c, size_t side)
 {
-	static const char *const names[] = {"first", "second"};
 	const struct diff *d = c->diff;
 	char all[TEXT_CELL], elapsed[TEXT_CELL];
 	bool is_time = d->view.unit == VIEW_NS;
@@ -437,10 +450,13 @@ static int add_facts(struct comparing *c)
 			scales[d->scale]);
 	if (!error && d->view.range)
 		error = view_remark(&c->diff->view, "only a part is compared: %s", d->view.range);
+	for (size_t side = 0; !error && diff_has_ranges(d) && side < 2; side++)
+		error = view_remark(&c->diff->view, "%s: %s", names[side], range_of(d, side));
 	if (!error && !d->any_real)
 		error = view_remark(&c->diff->view, "no difference is more than the noise");
-	error = error ?: add_remarks(c, "first", &c->sides[0].slices.whole);
-	return error ?: add_remarks(c, "second", &c->sides[1].slices.whole);
+	for (size_t side = 0; !error && side < 2; side++)
+		error = add_remarks(c, names[side], &c->sides[side].slices.whole);
+	return error;
 }
 
 static const char *base_of(const char *path)
@@ -450,17 +466,34 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int make_title(struct diff *d, const char *const paths[2])
+static int make_title(struct diff *d, const struct diff_of sides[2])
 {
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "%s, and then %s", base_of(paths[0]), base_of(paths[1]));
+	if (diff_has_ranges(d) && !strcmp(sides[0].path, sides[1].path))
+		buf_printf(&b, "%s: %s, and then %s", base_of(sides[0].path), range_of(d, 0),
+			range_of(d, 1));
+	else
+		buf_printf(&b, "%s, and then %s", base_of(sides[0].path), base_of(sides[1].path));
 	d->view.title = b.failed ? NULL : strdup(buf_text(&b));
 	buf_release(&b);
 	return d->view.title ? 0 : error_memory(SUBJECT);
 }
 
-static void take_facts(struct comparing *c)
+/* One of both sides, or one of each. */
+static void take_ranges(struct diff *d, bool same, char **first, char **second)
+{
+	if (same) {
+		d->view.range = *second;
+	} else {
+		d->ranges[0] = *first;
+		d->ranges[1] = *second;
+		*first = NULL;
+	}
+	*second = NULL;
+}
+
+static void take_facts(struct comparing *c, bool same_range)
 {
 	struct view_result *v = &c->diff->view, *first = &c->sides[0].slices.whole,
 			   *second = &c->sides[1].slices.whole;
@@ -472,8 +505,7 @@ static void take_facts(struct comparing *c)
 	v->lacking = second->lacking ? second->lacking : first->lacking;
 	v->help = second->lacking ? second->help : first->help;
 	v->incomplete = second->incomplete ? second->incomplete : first->incomplete;
-	v->range = second->range;
-	second->range = NULL;
+	take_ranges(c->diff, same_range, &first->range, &second->range);
 	if (v->incomplete == second->incomplete)
 		second->incomplete = NULL;
 	else
@@ -491,8 +523,7 @@ static void release_side(struct side *s)
 	}
 }
 
-int diff_read(struct diff *d, const char *const paths[2], const struct view_options *o,
-	enum diff_scale scale)
+int diff_read(struct diff *d, const struct diff_of sides[2], enum diff_scale scale)
 {
 	struct comparing c = {.diff = d};
 	int error = tree_new(&c.all);
@@ -500,12 +531,12 @@ int diff_read(struct diff *d, const char *const paths[2], const struct view_opti
 	d->scale = scale;
 	error = error ?: tree_new(&d->view.tree);
 	for (size_t side = 0; !error && side < 2; side++)
-		error = read_side(&c, &c.sides[side], paths[side], o);
+		error = read_side(&c, &c.sides[side], sides[side].path, sides[side].options);
 	error = error ?: compare_all(&c);
 	if (!error)
-		take_facts(&c);
+		take_facts(&c, sides[0].options == sides[1].options);
 	error = error ?: add_facts(&c);
-	error = error ?: make_title(d, paths);
+	error = error ?: make_title(d, sides);
 	release_side(&c.sides[0]);
 	release_side(&c.sides[1]);
 	vec_release(&c.function_of);

@@ -16,7 +16,7 @@ static bool wants(const struct costs *c, enum cost_kind kind)
 
 static int add(struct costs *c, const struct gather_key *key, uint64_t value)
 {
-	return value ? gather_add(&c->sums, key, value) : 0;
+	return value ? gather_later(&c->sums, &c->waiting, key, value) : 0;
 }
 
 static int add_wait(struct costs *c, const struct profile_event *e)
@@ -77,6 +77,7 @@ int costs_read(
 	error = error ?: stalls_init(&c->stalls, r, &c->keyed, profile_reader_clip_of(r));
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : add_event(c, &event);
+	error = error ?: gather_rest(&c->sums, &c->waiting);
 	if (!error && wants(c, COST_STALLS) && profile_reader_sums(r).stalls)
 		error = read_stalls(c);
 	return error ?: stalls_finish(&c->stalls);

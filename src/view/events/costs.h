@@ -34,6 +34,7 @@ struct costs {
 	struct view_options keyed, shown; /* what sums are kept by, what a path looks like */
 	unsigned int kinds;		  /* bits of cost_kind */
 	struct gather sums;
+	struct gather_waiting waiting; /* while they are read */
 	struct stalls stalls;
 	struct tree *tree; /* of the paths */
 };

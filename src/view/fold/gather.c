@@ -74,6 +74,31 @@ int gather_add_sum(struct gather *g, const struct gather_key *key, uint64_t time
 	return 0;
 }
 
+int gather_rest(struct gather *g, struct gather_waiting *w)
+{
+	size_t count = w->count;
+	int error = 0;
+
+	w->count = 0;
+	for (size_t i = 0; !error && i < count; i++)
+		error = gather_add(g, &w->items[i].key, w->items[i].time_ns);
+	return error;
+}
+
+int gather_later(
+	struct gather *g, struct gather_waiting *w, const struct gather_key *key, uint64_t time_ns)
+{
+	if (g->slots) {
+		const struct gather_sum *slot = &g->slots[gather_hash(key) & g->mask];
+
+		/* It may lie in two lines of the cache. */
+		__builtin_prefetch(slot, 1);
+		__builtin_prefetch(&slot->time_ns, 1);
+	}
+	w->items[w->count++] = (struct gather_sum){.key = *key, .time_ns = time_ns};
+	return w->count < GATHER_WAITING ? 0 : gather_rest(g, w);
+}
+
 const struct gather_sum *gather_next(const struct gather *g, size_t *n)
 {
 	while (g->slots && *n <= g->mask) {

@@ -33,12 +33,26 @@ struct gather {
 
 #define GATHER_INIT ((struct gather){0})
 
+/* Events that are still to be added. Slots of a large table are all over memory: of a group of
+ * events they are loaded together. */
+#define GATHER_WAITING 64
+
+struct gather_waiting {
+	struct gather_sum items[GATHER_WAITING];
+	size_t count;
+};
+
 void gather_release(struct gather *g);
 /* Adds an event, or `count` of them, at least one: 0, -ENOMEM or -EOVERFLOW (the sum needs more
  * than 64 bits), with error_text. */
 int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns);
 int gather_add_sum(
 	struct gather *g, const struct gather_key *key, uint64_t time_ns, uint64_t count);
+/* As gather_add, but the event may only count from gather_rest on. */
+int gather_later(
+	struct gather *g, struct gather_waiting *w, const struct gather_key *key, uint64_t time_ns);
+/* Adds all that wait; call it behind the last event. Returns as gather_add. */
+int gather_rest(struct gather *g, struct gather_waiting *w);
 uint64_t gather_hash(const struct gather_key *key);
 /* The n-th sum, in no particular order; NULL past the last. Start with *n = 0. */
 const struct gather_sum *gather_next(const struct gather *g, size_t *n);

@@ -24,7 +24,8 @@ struct adding {
 	struct map index;	      /* of these: by process */
 	/* the last one: work mostly follows other work of its process */
 	uint32_t process;
-	size_t last; /* its index */
+	size_t last;   /* its index */
+	uint64_t user; /* the last of gaps->users */
 };
 
 static uint64_t length(uint64_t from_ns, uint64_t until_ns)
@@ -79,6 +80,16 @@ static int add_busy(struct adding *a, struct busy *busy, const struct gap_work *
 	return error;
 }
 
+static int add_user(struct adding *a, uint32_t device, uint32_t process)
+{
+	uint64_t user = (uint64_t)device << 32 | process;
+
+	if (user == a->user)
+		return 0;
+	a->user = user;
+	return map_put(&a->gaps->users, user, 1);
+}
+
 static int add_work(struct adding *a, const struct gap_work *w)
 {
 	int part = gap_part(&a->gaps->events.parts, w->start_ns), error;
@@ -87,7 +98,7 @@ static int add_work(struct adding *a, const struct gap_work *w)
 	if (!clip_has_device(a->gaps->clip, w->device))
 		return 0;
 	s = sums_of(a, w->process);
-	if (!s || map_put(&a->gaps->users, (uint64_t)w->device << 32 | w->process, 1))
+	if (!s || add_user(a, w->device, w->process))
 		return -ENOMEM;
 	s->first_ns[part] = w->start_ns < s->first_ns[part] ? w->start_ns : s->first_ns[part];
 	s->last_ns[part] = w->end_ns > s->last_ns[part] ? w->end_ns : s->last_ns[part];
@@ -164,7 +175,7 @@ static int by_span(const void *left, const void *right)
 
 int gap_processes_add(struct gaps *g, const struct profile_reader *r)
 {
-	struct adding a = {.gaps = g, .reader = r, .index = MAP_INIT};
+	struct adding a = {.gaps = g, .reader = r, .index = MAP_INIT, .user = UINT64_MAX};
 	int error = add_works(&a);
 
 	if (!error)

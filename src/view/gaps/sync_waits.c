@@ -6,9 +6,14 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "profile/clip.h"
 #include "view/names/launch_path.h"
+
+/* How far works are moved back to be in order of their ends, on average. They begin in order, so it
+ * is not far where few run at a time. */
+#define MOVES_MAX 8
 
 /* Work that is looked at for one call, from its end back. */
 #define LOOK_BACK 256
@@ -16,7 +21,7 @@
 struct finding {
 	const struct gap_events *events;
 	const struct profile_reader *reader;
-	uint32_t *ended; /* indices of works, by process and end */
+	struct order ended; /* works, by process and end */
 	uint32_t *merged;
 	struct interner *rows;
 };
@@ -31,13 +36,58 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int by_end(const void *left, const void *right, void *works)
-{
-	const struct gap_work *a = (const struct gap_work *)works + *(const uint32_t *)left;
-	const struct gap_work *b = (const struct gap_work *)works + *(const uint32_t *)right;
+/* What an order goes by, of a work. */
+enum work_number { END_LOW, END_HIGH, PROCESS };
 
-	return a->process != b->process ? order(a->process, b->process)
-					: order(a->end_ns, b->end_ns);
+static void sort_by(struct order *o, const struct gap_work *works, enum work_number number)
+{
+	for (size_t i = 0; i < o->count; i++)
+		o->numbers[i] = number == PROCESS    ? works[i].process
+				: number == END_HIGH ? (uint32_t)(works[i].end_ns >> 32)
+						     : (uint32_t)works[i].end_ns;
+	order_sort(o);
+}
+
+static bool is_behind(const struct gap_work *a, const struct gap_work *b)
+{
+	return a->process != b->process ? a->process > b->process : a->end_ns > b->end_ns;
+}
+
+/* By insertion; false if works are too far from where they belong. */
+static bool move_back(uint32_t *items, size_t count, const struct gap_work *works)
+{
+	size_t moves = MOVES_MAX * count;
+
+	for (size_t i = 1; i < count; i++) {
+		uint32_t item = items[i];
+		size_t at = i;
+
+		for (; at && is_behind(&works[items[at - 1]], &works[item]); at--) {
+			items[at] = items[at - 1];
+			if (!moves--) {
+				items[at - 1] = item;
+				return false;
+			}
+		}
+		items[at] = item;
+	}
+	return true;
+}
+
+static int order_works(struct finding *f)
+{
+	const struct gap_work *works = f->events->works.items;
+	int error = order_init(&f->ended, f->events->works.count);
+
+	if (error)
+		return error;
+	sort_by(&f->ended, works, PROCESS);
+	if (move_back(f->ended.items, f->ended.count, works))
+		return 0;
+	sort_by(&f->ended, works, END_LOW);
+	sort_by(&f->ended, works, END_HIGH);
+	sort_by(&f->ended, works, PROCESS);
+	return 0;
 }
 
 static bool is_waited_for(const struct finding *f, const struct gap_work *w,
@@ -58,7 +108,7 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w,
 /* The i-th of all works by their ends, those of one process together. */
 static const struct gap_work *work_at(const struct finding *f, size_t i)
 {
-	return &f->events->works.items[f->ended[i]];
+	return &f->events->works.items[f->ended.items[i]];
 }
 
 static bool ends_behind(const struct gap_work *w, uint32_t process, uint64_t time_ns)
@@ -146,20 +196,16 @@ int sync_waits_find(
 	if (!has_syncs(e))
 		return 0;
 	error = launch_path_merge(internals, PATH_PROGRAM, &f.merged);
-	f.ended = calloc(e->works.count + 1, sizeof(*f.ended));
-	if (!error && (!f.ended || interner_new(&f.rows)))
+	error = error ?: order_works(&f);
+	if (!error && interner_new(&f.rows))
 		error = -ENOMEM;
-	for (size_t i = 0; !error && i < e->works.count; i++)
-		f.ended[i] = (uint32_t)i;
-	if (!error && e->works.count)
-		qsort_r(f.ended, e->works.count, sizeof(*f.ended), by_end, e->works.items);
 	for (size_t i = 0; !error && i < e->calls.count; i++)
 		if (e->calls.items[i].is_sync)
 			error = add(s, &f, &e->calls.items[i]);
 	if (s->waits.count)
 		qsort(s->waits.items, s->waits.count, sizeof(*s->waits.items), by_time);
 	interner_free(f.rows);
-	free(f.ended);
+	order_release(&f.ended);
 	free(f.merged);
 	return error ? error_set(error, "not enough memory for waits for GPUs") : 0;
 }

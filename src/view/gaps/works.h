@@ -12,6 +12,7 @@
 struct gap_works_device {
 	size_t first, end;
 	size_t next;
+	uint64_t next_ns; /* when that begins; UINT64_MAX: none is left */
 };
 
 struct gap_works {
