@@ -193,6 +193,8 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 		.start_ns = w->start_ns,
 		.end_ns = w->end_ns,
 		.graph_node = w->graph_node,
+		.stands_for = w->stands_for,
+		.not_timed = w->flags & WIRE_WORK_NOT_TIMED,
 	};
 
 	if (!w->op || w->op > i->ops.count)
@@ -200,6 +202,9 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 	op = &i->ops.items[w->op - 1];
 	if (op->kind != w->kind)
 		return -EPROTO;
+	if (w->stands_for > i->injected->options.times_one_in ||
+		(w->flags & WIRE_WORK_NOT_TIMED && !i->injected->options.times_one_in))
+		return invalid(i);
 	if (!record_is_plausible(i, w->start_ns, w->end_ns, now_ns))
 		return invalid(i);
 	event.op = op->id;
