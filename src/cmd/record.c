@@ -53,7 +53,8 @@ struct record {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;
-	double overhead; /* percent; 0: all GPU work is recorded; negative: not said */
+	double overhead;   /* percent; 0: all GPU work is recorded; negative: not said */
+	long times_one_in; /* of OpenCL's commands; 0: all have times */
 	uint64_t counter_interval_ns, wait_min_ns;
 	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
@@ -259,6 +260,28 @@ static int parse_overhead(void *target, const char *value)
 	return 0;
 }
 
+/* In millionths. Programs that nobody asked for by name are hardly to notice it. */
+static uint32_t overhead(const struct record *r)
+{
+	double percent = r->overhead < 0 ? r->whole_system : r->overhead;
+
+	return (uint32_t)(percent * 1e4 + 0.5);
+}
+
+static int parse_opencl_times(void *target, const char *value)
+{
+	struct record *r = target;
+	char *end = "";
+
+	errno = 0;
+	r->times_one_in = strncmp(value, "1/", 2) ? 0 : strtol(value + 2, &end, 10);
+	if (r->times_one_in < 1 || r->times_one_in > (long)WORK_STANDS_FOR_MAX || *end || errno)
+		return error_set(-1, "takes a part like 1/16, not '%s'", value);
+	if (r->times_one_in == 1)
+		r->times_one_in = 0;
+	return 0;
+}
+
 static int parse_gpu(void *target, const char *value)
 {
 	struct record *r = target;
@@ -339,6 +362,9 @@ static int parse(struct record *r, int argc, char **argv)
 			"record the whole system; GPU work with '--overhead 1'"),
 		OPTION_CALL(0, "overhead", "PERCENT", parse_overhead, r,
 			"record GPU work now and then only, so that it costs PERCENT at most"),
+		OPTION_CALL(0, "opencl-times", "1/N", parse_opencl_times, r,
+			"of OpenCL's commands, only one in N gets times; all have their calls and "
+			"stacks"),
 		OPTION_FLAG(0, "finalize", &r->finalize,
 			"take the vendor's tracer out of programs that go on, where it is safe"),
 		OPTION_WORD(0, "gpu", "observe", "observe", parse_gpu, r,
@@ -420,6 +446,11 @@ static int check(const struct record *r, char **command)
 	if (r->overhead > 0 && r->cpu_only)
 		return options_wrong(
 			&usage, "--overhead is that of GPU work, and --cpu-only wants none");
+	if (r->times_one_in && (r->cpu_only || overhead(r)))
+		return options_wrong(&usage, r->cpu_only ? "--opencl-times and --cpu-only exclude "
+							   "each other: times are of GPU work"
+							 : "--opencl-times and --overhead exclude "
+							   "each other: give one of them");
 	if (r->finalize && r->cpu_only)
 		return options_wrong(
 			&usage, "--finalize is about GPU work, and --cpu-only wants none");
@@ -719,14 +750,6 @@ static int find_profile(struct record *r, const struct target_user *u)
 	return place_find(&r->profile, &u->account, r->profile_path, "create");
 }
 
-/* In millionths. Programs that nobody asked for by name are hardly to notice it. */
-static uint32_t overhead(const struct record *r)
-{
-	double percent = r->overhead < 0 ? r->whole_system : r->overhead;
-
-	return (uint32_t)(percent * 1e4 + 0.5);
-}
-
 static struct outcome open_and_record(
 	struct record *r, struct target_user *u, const struct signals *signals, char **command)
 {
@@ -743,6 +766,7 @@ static struct outcome open_and_record(
 		.cpu = !r->gpu_only,
 		.gpu = !r->cpu_only,
 		.overhead = overhead(r),
+		.times_one_in = (uint32_t)r->times_one_in,
 		.observes = r->observes,
 		.stacks = r->stacks,
 		.stalls = r->stalls,

@@ -390,6 +390,7 @@ static int on_work(void *context, const struct gpu_work *e)
 		.op = e->op,
 		.instance = e->instance,
 		.correlation = e->correlation,
+		.stands_for = e->stands_for,
 	};
 	int error;
 
@@ -398,7 +399,7 @@ static int on_work(void *context, const struct gpu_work *e)
 	if (e->graph_node)
 		work.node_stack = instances_node_stack(&c->instances, e->instance, e->graph_node);
 	error = join(c, &work);
-	return error ?: profile_write_work(c->writer, &work);
+	return error || e->not_timed ? error : profile_write_work(c->writer, &work);
 }
 
 /* The stack at which a node was made; 0 when it is not known. */

@@ -53,6 +53,8 @@ struct gpu_options {
 	/* Work is recorded in bursts (profile_burst) that cost a program so many millionths of its
 	 * time at most; 0: all is recorded. Not beside stalls. */
 	uint32_t overhead;
+	/* Of OpenCL's commands one of so many has times, and stands for the others; 0: all have. */
+	uint32_t times_one_in;
 	/* The vendor's tracer is taken out of programs that go on, where that is safe. */
 	bool finalize;
 	/* of samples of hardware counters; 0: none. Not beside stalls */

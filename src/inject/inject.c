@@ -189,6 +189,7 @@ static void apply_configuration(void *memory, uint32_t slots)
 	library.walk = control->walk;
 	library.syncs = control->syncs;
 	library.overhead = control->overhead;
+	library.times_one_in = control->times_one_in;
 	library.finalize = control->finalize;
 	library.markers = control->markers;
 	/* Modules that are loaded already give no samples, and a context that is there no place

@@ -74,8 +74,9 @@ struct library {
 	bool syncs;	/* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
-	bool finalize;	   /* the API is to be ended, too, where that is safe */
-	uint32_t overhead; /* millionths: the budget (bursts.h); 0: everything is recorded */
+	bool finalize;	       /* the API is to be ended, too, where that is safe */
+	uint32_t overhead;     /* millionths: the budget (bursts.h); 0: everything is recorded */
+	uint32_t times_one_in; /* of so many pieces of work one has times; 0: all have */
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	uint32_t news;		 /* changes: the recorder should look at the ring soon */
 	uint32_t finish;	 /* changes: the process ends */

@@ -26,6 +26,7 @@ void bursts_release(struct bursts *b)
 int bursts_copy(struct bursts *to, const struct bursts *from)
 {
 	to->without = from->without;
+	to->drawn = from->drawn;
 	return COPY(&to->all, &from->all) ?: COPY(&to->strata, &from->strata);
 }
 

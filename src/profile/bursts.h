@@ -31,6 +31,8 @@ struct bursts {
 	/* the first is that of all instances with one burst, then one for each other */
 	struct vec(struct bursts_extent) strata;
 	uint32_t without; /* instances that have none with a length: nothing of theirs is known */
+	/* works were drawn (profile_work.stands_for): what was not stands for itself */
+	bool drawn;
 };
 
 void bursts_release(struct bursts *b);

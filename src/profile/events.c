@@ -23,16 +23,17 @@ enum {
 
 /* A piece of work with flags above the fourth takes a second byte for its head. */
 enum {
-	WORK_AS_CALL = 1 << 0,	 /* thread, stack, api and launch_ns are those of its call */
-	WORK_BYTES = 1 << 1,	 /* bytes are given, else 0 */
-	WORK_NODE = 1 << 2,	 /* graph_node and node_stack are given, else 0 */
-	WORK_INSTANCE = 1 << 3,	 /* the instance is given, else as before */
-	WORK_LAUNCH = 1 << 4,	 /* thread, stack, api and launch_ns are given, else 0 */
-	WORK_JOIN = 1 << 5,	 /* join is given, else JOIN_OK */
-	WORK_QUEUED = 1 << 6,	 /* queued_ns is given, else 0 */
-	WORK_SUBMITTED = 1 << 7, /* submitted_ns is given, else 0 */
-	WORK_STREAM = 1 << 8,	 /* graph_context and graph_stream are given, else 0 */
-	WORK_GRID = 1 << 9,	 /* grid is given, else 0 */
+	WORK_AS_CALL = 1 << 0,	  /* thread, stack, api and launch_ns are those of its call */
+	WORK_BYTES = 1 << 1,	  /* bytes are given, else 0 */
+	WORK_NODE = 1 << 2,	  /* graph_node and node_stack are given, else 0 */
+	WORK_INSTANCE = 1 << 3,	  /* the instance is given, else as before */
+	WORK_LAUNCH = 1 << 4,	  /* thread, stack, api and launch_ns are given, else 0 */
+	WORK_JOIN = 1 << 5,	  /* join is given, else JOIN_OK */
+	WORK_QUEUED = 1 << 6,	  /* queued_ns is given, else 0 */
+	WORK_SUBMITTED = 1 << 7,  /* submitted_ns is given, else 0 */
+	WORK_STREAM = 1 << 8,	  /* graph_context and graph_stream are given, else 0 */
+	WORK_GRID = 1 << 9,	  /* grid is given, else 0 */
+	WORK_STANDS_FOR = 1 << 10, /* stands_for is given, else 0 */
 };
 
 enum {
@@ -98,9 +99,9 @@ _Static_assert(DRIVER_KINDS <= 1 << DRIVER_KIND_BITS, "kinds of driver events ne
 _Static_assert(WAIT_REASONS <= 1 << WAIT_REASON_BITS, "reasons of waits need more bits");
 _Static_assert(EVENT_LAST < KIND_LATER + (1 << KIND_BITS), "event kinds need more bits");
 
-/* A reader may come that far past the end of an event before it notices: size, head and 17
+/* A reader may come that far past the end of an event before it notices: size, head and 18
  * fields. */
-_Static_assert(EVENT_READ_PAST >= 19 * VARINT_MAX_BYTES, "EVENT_READ_PAST is too small");
+_Static_assert(EVENT_READ_PAST >= 20 * VARINT_MAX_BYTES, "EVENT_READ_PAST is too small");
 
 void event_coder_reset(struct event_coder *c)
 {
@@ -160,7 +161,8 @@ bool work_is_valid(const struct profile_work *w, const uint32_t counts[TABLE_COU
 {
 	return w->thread <= counts[TABLE_THREADS] && w->stack <= counts[TABLE_STACKS] &&
 	       w->node_stack <= counts[TABLE_STACKS] && w->api <= counts[TABLE_STRINGS] &&
-	       w->op >= 1 && w->op <= counts[TABLE_OPS] && w->join < JOIN_REASONS;
+	       w->op >= 1 && w->op <= counts[TABLE_OPS] && w->join < JOIN_REASONS &&
+	       w->stands_for <= WORK_STANDS_FOR_MAX;
 }
 
 bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TABLE_COUNT])
@@ -445,6 +447,8 @@ static unsigned int work_flags(struct event_coder *c, const struct profile_work 
 		flags |= WORK_STREAM;
 	if (w->grid)
 		flags |= WORK_GRID;
+	if (w->stands_for)
+		flags |= WORK_STANDS_FOR;
 	return flags;
 }
 
@@ -484,6 +488,8 @@ uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, 
 		p = varint_put(p, zigzag((int64_t)(w->grid - c->grid)));
 		c->grid = w->grid;
 	}
+	if (flags & WORK_STANDS_FOR)
+		p = varint_put(p, w->stands_for);
 	return finish(start, p);
 }
 
@@ -539,6 +545,7 @@ static bool decode_work(
 	ret->grid = 0;
 	if (flags & WORK_GRID)
 		ret->grid = c->grid += (uint64_t)unzigzag(varint_get(p));
+	ret->stands_for = flags & WORK_STANDS_FOR ? get_table_id(p) : 0;
 	return true;
 }
 

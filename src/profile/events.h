@@ -93,7 +93,7 @@ uint8_t *event_encode_marker(struct event_coder *c, const struct profile_marker 
 uint8_t *event_encode_found(struct event_coder *c, const struct profile_found *f, uint8_t *p);
 
 /* What event_decode may read beyond `end`. */
-#define EVENT_READ_PAST 192
+#define EVENT_READ_PAST 200
 
 /*
  * Decodes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when

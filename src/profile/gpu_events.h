@@ -65,8 +65,10 @@ struct gpu_work {
 	uint64_t submitted_ns;
 	uint64_t bytes;
 	uint64_t graph_node;
-	uint64_t grid; /* as in profile_work */
-	uint32_t op;   /* profile id */
+	uint64_t grid;	     /* as in profile_work */
+	uint32_t op;	     /* profile id */
+	uint32_t stands_for; /* as in profile_work */
+	bool not_timed;	     /* its times were not asked for, and another one stands for it */
 };
 
 enum gpu_node_change {

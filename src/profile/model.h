@@ -418,6 +418,9 @@ enum profile_join {
 };
 
 /* One piece of GPU work. */
+/* Larger ones would be no sample. */
+#define WORK_STANDS_FOR_MAX 1000000u
+
 struct profile_work {
 	uint64_t start_ns;
 	uint64_t duration_ns;
@@ -439,6 +442,9 @@ struct profile_work {
 	uint32_t api;	       /* string: the launching call; 0: not known */
 	uint32_t instance;
 	uint32_t correlation;
+	/* So many pieces of the same kernel (or sort of copy or set), of which this one was drawn
+	 * to have times; 0: it stands for itself alone. What was not drawn is in no file. */
+	uint32_t stands_for;
 	enum profile_join join;
 	/* From a reader, in no file: how many pieces it stands for, and in which burst it was asked
 	 * for (bursts.h). 1 and 0 where everything was recorded. */
@@ -826,6 +832,8 @@ enum profile_loss {
 #define META_WOKEN "woken" /* those of them in which a library slept already; absent: none */
 #define META_OVERHEAD                                                                              \
 	"overhead" /* percent: GPU work was recorded in bursts, at this cost at most; absent: all was */
+#define META_OPENCL_TIMES                                                                          \
+	"opencl_times" /* "1/16": of OpenCL's commands, so many have times; absent: all have */
 #define META_STALLS                                                                                \
 	"stalls" /* "continuous" or "exact": how instructions were sampled; absent: not */
 #define META_OFF_CPU                                                                               \

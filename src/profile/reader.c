@@ -533,7 +533,7 @@ static void weigh_sample(const struct profile_reader *r, struct profile_sample *
 static void weigh_work(const struct profile_reader *r, struct profile_work *w)
 {
 	w->burst = bursts_find(&r->bursts, w->instance, w->launch_ns ? w->launch_ns : w->start_ns);
-	w->weight = bursts_weight(&r->bursts, w->burst);
+	w->weight = bursts_weight(&r->bursts, w->burst) * (w->stands_for ?: 1);
 	w->cut = (struct profile_cut){0};
 }
 
@@ -737,6 +737,17 @@ static void read_bursts(struct profile_reader *r, const uint8_t *payload, uint32
 	}
 }
 
+/* Whether works are drawn has to be known before the first of them. */
+static void look_at_meta(struct profile_reader *r, const uint8_t *payload, uint32_t size)
+{
+	const uint8_t *p = payload, *end = payload + size;
+	struct text key, value;
+
+	while (p < end && decode_bytes(&p, end, &key) && decode_bytes(&p, end, &value))
+		r->bursts.drawn |= key.size == strlen(META_OPENCL_TIMES) &&
+				   !memcmp(key.data, META_OPENCL_TIMES, key.size);
+}
+
 /* Reads a chunk ahead, whose header this is. One that makes no sense ends the reading when it is
  * its turn. */
 static void read_ahead(
@@ -749,6 +760,8 @@ static void read_ahead(
 		crc32c(crc32c(0, header, 8), payload, size) == get_u32(header + 8)) {
 		if (get_u32(header) == CHUNK_ACCOUNTS)
 			read_accounts(r, payload, size, file_bytes);
+		else if (get_u32(header) == CHUNK_META)
+			look_at_meta(r, payload, size);
 		else
 			read_bursts(r, payload, size);
 	}
@@ -756,7 +769,8 @@ static void read_ahead(
 }
 
 /* Accounts are at the end of a file, bursts behind what they are of, and events are weighed by
- * them: they are looked for before all else. A file that cannot be read twice has none. */
+ * them, and by whether they were drawn: they are looked for before all else. A file that cannot be
+ * read twice has none. */
 static int look_ahead(struct profile_reader *r)
 {
 	uint8_t header[CHUNK_HEADER_BYTES];
@@ -771,7 +785,7 @@ static int look_ahead(struct profile_reader *r)
 		at += sizeof(header);
 		if (size > CHUNK_MAX_BYTES)
 			break;
-		if (type == CHUNK_ACCOUNTS || type == CHUNK_BURSTS)
+		if (type == CHUNK_ACCOUNTS || type == CHUNK_BURSTS || type == CHUNK_META)
 			read_ahead(r, header, at, (uint64_t)file.st_size);
 		at += size;
 	}
@@ -1013,6 +1027,26 @@ const struct bursts *profile_bursts(const struct profile_reader *r)
 bool profile_is_in_bursts(const struct profile_reader *r)
 {
 	return r->bursts.all.count || r->bursts.without || profile_meta(r, META_OVERHEAD);
+}
+
+bool profile_is_drawn(const struct profile_reader *r)
+{
+	return r->bursts.drawn;
+}
+
+uint64_t profile_sort(const struct profile_reader *r, const struct profile_work *w)
+{
+	const struct profile_op *op = w->stands_for > 1 ? profile_op(r, w->op) : NULL;
+
+	if (!op)
+		return 0;
+	return (uint64_t)op->process << 33 |
+	       (op->kind == OP_KERNEL ? 1ull << 32 | op->name : w->api);
+}
+
+bool profile_is_estimated(const struct profile_reader *r)
+{
+	return profile_is_in_bursts(r) || profile_is_drawn(r);
 }
 
 uint64_t profile_reader_passed_ns(const struct profile_reader *r, uint32_t thread)

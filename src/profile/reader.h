@@ -100,6 +100,13 @@ const struct bursts *profile_bursts(const struct profile_reader *r);
 /* Whether GPU work was recorded in bursts only. (If no burst came at all, and so no work, this is
  * known after the last event.) */
 bool profile_is_in_bursts(const struct profile_reader *r);
+/* Whether only some works have times, and stand for the others (profile_work.stands_for). */
+bool profile_is_drawn(const struct profile_reader *r);
+/* Draws are of one sort: a kernel of a process, by its name; or what a call of it asks for. 0: it
+ * was not drawn. */
+uint64_t profile_sort(const struct profile_reader *r, const struct profile_work *w);
+/* One of the two: sums of works are estimates. */
+bool profile_is_estimated(const struct profile_reader *r);
 
 struct profile_counts {
 	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,

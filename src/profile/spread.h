@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sum over what was recorded in bursts, and how far it may be off: from how much the parts of the
- * bursts of one instance differ.
+ * A sum over works of which not all have times, and how far it may be off. Where they were
+ * recorded in bursts, from how much the parts of the bursts of one instance differ.
  *
  *	x_k       what all of burst k stands for, of the n bursts of an instance
  *	m_k       what it would be, were there as much at any time: in proportion to its period
@@ -16,11 +16,19 @@
  * Parts may come in any order, as long as an instance has no more than SPREAD_RECENT bursts under
  * way at once. Of a burst that is forgotten too early the pieces count as bursts of their own. The
  * sum is right all the same; its error is too small, by a factor of sqrt(pieces) at most.
+ *
+ * Works that were drawn (profile_work.stands_for) are such parts, too, each by itself. What is
+ * compared with each other are those of one sort, as they are drawn (inject/draws.h), and instead
+ * of the time of a period it is the number of works in a block that counts. Sorts with a single
+ * draw count together. Of the last block of a sort nobody knows how long it was:
+ *
+ *	variance += (sum / number of works * length of the block)^2 / 6
  */
 #pragma once
 
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "profile/bursts.h"
 
@@ -39,10 +47,21 @@ struct spread_stratum {
 	double products;			  /* of each part and the time that it is of */
 };
 
+/* What was drawn of one sort. */
+struct spread_draws {
+	uint64_t sort;
+	double count, of, of_squares; /* how many; what each stands for */
+	double longest;		      /* of these */
+	double sum, squares;
+	double products; /* of each value and what it stands for */
+};
+
 /* Comes zeroed. */
 struct spread {
 	struct vec(struct spread_stratum) strata; /* where there is anything */
 	size_t latest;				  /* of these */
+	struct map draw_index;			  /* sort -> place in these */
+	struct vec(struct spread_draws) draws;
 	double sum;
 };
 
@@ -58,6 +77,9 @@ void spread_release(struct spread *s);
 /* A part of what burst number `burst` stands for; 0: it was recorded in no burst, but with all of
  * its instance. 0 or -ENOMEM. */
 int spread_add(struct spread *s, const struct bursts *bursts, uint32_t burst, double value);
-/* Never less than `seen`, which was recorded. */
-struct spread_range spread_range(
-	const struct spread *s, const struct bursts *bursts, uint64_t seen);
+/* All that a work stands for which was drawn of its sort (profile_sort). 0 or -ENOMEM. */
+int spread_add_draw(struct spread *s, uint64_t sort, double stands_for, double value);
+/* Never less than `seen`, which was recorded. `whole` has all draws of each sort, `s` some of them;
+ * NULL: `s` has all. */
+struct spread_range spread_range(const struct spread *s, const struct bursts *bursts,
+	const struct spread *whole, uint64_t seen);

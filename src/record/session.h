@@ -69,11 +69,12 @@ struct session_options {
 	enum gpu_stalls stalls;
 	/* a sample every 2^stall_period cycles; 0: chosen from the device */
 	unsigned int stall_period;
-	uint32_t overhead; /* of GPU work, in millionths: as gpu_options.overhead */
-	bool observes;	   /* programs that cannot be joined: their calls, by probes */
+	uint32_t overhead;     /* of GPU work, in millionths: as gpu_options.overhead */
+	uint32_t times_one_in; /* as gpu_options.times_one_in */
+	bool observes;	       /* programs that cannot be joined: their calls, by probes */
 	/* that run inside GPU kernels of the command; NULL: none. They need `gpu`. */
 	const struct programs *probes;
-	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
+	const char *drivers;   /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
 	bool waits;		      /* of threads; with stacks those that last as long as this */
 	uint64_t wait_min_ns;

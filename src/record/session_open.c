@@ -218,6 +218,7 @@ static int open_gpu(struct session *s)
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
 		.overhead = s->options.overhead,
+		.times_one_in = s->options.times_one_in,
 		.finalize = s->options.finalize,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
@@ -344,6 +345,14 @@ static int describe_overhead(struct session *s)
 	return profile_set_meta(s->writer, META_OVERHEAD, percent);
 }
 
+static int describe_times(struct session *s)
+{
+	char part[32];
+
+	snprintf(part, sizeof(part), "1/%u", (unsigned int)s->options.times_one_in);
+	return profile_set_meta(s->writer, META_OPENCL_TIMES, part);
+}
+
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
@@ -368,6 +377,8 @@ static int describe_machine(struct session *s)
 		error = error ?: session_describe(s, META_OFF_CPU, s->options.wait_min_ns);
 	if (s->options.gpu && s->options.overhead)
 		error = error ?: describe_overhead(s);
+	if (s->options.gpu && s->options.times_one_in)
+		error = error ?: describe_times(s);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));
 	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
 }

@@ -205,8 +205,8 @@ static void put_remarks(const struct report *r, struct buf *out)
 	buf_printf(out, "  They are of the whole GPU, whoever used it, for intervals of %s.\n",
 		text_duration(cell, profile_meta_number(r->reader, META_COUNTERS, 0)));
 	if (!r->counters->works_known)
-		buf_puts(out, "  Which work ran meanwhile is not known: GPU work was recorded in "
-			      "bursts.\n");
+		buf_printf(out, "  Which work ran meanwhile is not known: GPU work was %s.\n",
+			r->summary->in_bursts ? "recorded in bursts" : "timed in part");
 	else
 		buf_printf(out,
 			"  A kernel's are averages over intervals in which nothing else of this "

@@ -242,21 +242,21 @@ static void put_uncertain(const struct report *r, const void *row, struct buf *o
 }
 
 // clang-format off
-#define NOT_IN_BURSTS .when = COLUMN_NOT_IN_BURSTS
+#define NOT_ESTIMATED .when = COLUMN_NOT_ESTIMATED
 static const struct column device_columns[] = {
 	{.json = device_identity},
 	{"work", "works", 4, 11, COUNT(struct summary_device, works)},
-	{"GPU time", "work_ns", 1, 10, DURATION(struct summary_device, work_ns), .is_shown = report_is_in_bursts},
+	{"GPU time", "work_ns", 1, 10, DURATION(struct summary_device, work_ns), .is_shown = report_is_estimated},
 	{"+-", "work_low_ns", 2, 10, RANGE(struct summary_device, work_range, work_ns, "work_high_ns")},
 	{.key = "works_low", RANGE(struct summary_device, works_range, works, "works_high")},
-	{"of time", NULL, 3, 9, SHARE_OF(struct summary_device, work_ns, report_elapsed_ns), .when = COLUMN_IN_BURSTS},
-	{"busy", "busy_ns", 1, 10, DURATION(struct summary_device, busy_ns), NOT_IN_BURSTS},
-	{.key = "busy_uncertain_ns", DURATION(struct summary_device, uncertain_ns), NOT_IN_BURSTS},
-	{"share", "busy_share", 2, 9, SHARE_OF(struct summary_device, busy_ns, report_elapsed_ns), NOT_IN_BURSTS},
+	{"of time", NULL, 3, 9, SHARE_OF(struct summary_device, work_ns, report_elapsed_ns), .when = COLUMN_ESTIMATED},
+	{"busy", "busy_ns", 1, 10, DURATION(struct summary_device, busy_ns), NOT_ESTIMATED},
+	{.key = "busy_uncertain_ns", DURATION(struct summary_device, uncertain_ns), NOT_ESTIMATED},
+	{"share", "busy_share", 2, 9, SHARE_OF(struct summary_device, busy_ns, report_elapsed_ns), NOT_ESTIMATED},
 	{.key = "first_ns", DURATION(struct summary_device, first_ns)},
 	{.key = "last_ns", DURATION(struct summary_device, last_ns)},
-	{"idle", NULL, 3, 9, .text = idle_share, NOT_IN_BURSTS},
-	{"at once", NULL, 5, 8, .text = at_once, NOT_IN_BURSTS},
+	{"idle", NULL, 3, 9, .text = idle_share, NOT_ESTIMATED},
+	{"at once", NULL, 5, 8, .text = at_once, NOT_ESTIMATED},
 	{"device", NULL, COLUMN_LAST, .text = device_name},
 };
 // clang-format on

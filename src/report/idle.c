@@ -235,8 +235,10 @@ void report_idle_unknown_text(const struct report *r, struct buf *out)
 	struct buf line = BUF_INIT;
 
 	buf_puts(out, "\nWhy GPUs were idle\n");
-	buf_puts(&line, "Not known: GPU work was recorded in bursts, and not what GPUs did in "
-			"between, nor what threads waited for then.");
+	buf_puts(&line, r->summary->in_bursts
+				? "Not known: GPU work was recorded in bursts, and not what GPUs "
+				  "did in between, nor what threads waited for then."
+				: "Not known: only some of the GPU work has times.");
 	put_sentence(r, out, &line);
 }
 

@@ -67,7 +67,7 @@ static int read_gaps(struct reading *g)
 	const struct internals *internals = &g->summary.internals;
 	int error;
 
-	g->report.gaps_unknown = g->summary.in_bursts;
+	g->report.gaps_unknown = g->summary.estimated;
 	if (g->report.gaps_unknown)
 		return 0;
 	error = gaps_read(&g->gaps, internals, &g->summary);

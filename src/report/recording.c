@@ -28,7 +28,7 @@ static void field(struct buf *out, const char *title, const char *text)
 static void put_reported(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	uint64_t here_ns = s->in_bursts ? s->seen_gpu_ns : s->gpu_ns;
+	uint64_t here_ns = s->estimated ? s->seen_gpu_ns : s->gpu_ns;
 	uint64_t reported_ns = profile_meta_number(r->reader, META_GPU_REPORTED, here_ns);
 	char all[TEXT_CELL], difference[TEXT_CELL];
 	struct buf line = BUF_INIT;
@@ -79,11 +79,11 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 		return;
 	}
 	buf_puts(line, text_duration(cell, s->gpu_ns));
-	if (s->in_bursts)
+	if (s->estimated)
 		buf_printf(line, " (%s)", text_error(error, s->gpu_ns, s->gpu_range.high));
 	buf_printf(line, " in %s piece%s of work", text_count(count, s->works),
 		s->works == 1 ? "" : "s");
-	if (s->in_bursts)
+	if (s->estimated)
 		buf_printf(line, " (%s)", text_error(error, s->works, s->works_range.high));
 	if (view_is_simulated(r->reader))
 		buf_puts(line, ", simulated GPU");
@@ -116,6 +116,22 @@ static void put_bursts(const struct report *r, struct buf *out)
 			text_count(count, s->without_bursts), s->without_bursts == 1 ? "" : "es",
 			s->without_bursts == 1 ? "it" : "they");
 	field(out, "not recorded", line.size ? buf_text(&line) : NULL);
+	buf_release_for(&line, out);
+}
+
+/* So too where works were drawn. */
+static void put_draws(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	const char *part = report_meta(r, META_OPENCL_TIMES);
+	char seen[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	if (!part)
+		return;
+	buf_printf(&line, "of %s of %s pieces of work (--opencl-times %s): times are estimates",
+		text_count(seen, s->seen_works), text_count(count, s->works), part);
+	field(out, "GPU times", buf_text(&line));
 	buf_release_for(&line, out);
 }
 
@@ -219,6 +235,7 @@ void report_head_text(const struct report *r, struct buf *out)
 	put_gpu_time(r, &line);
 	field(out, "GPU time", buf_text(&line));
 	put_bursts(r, out);
+	put_draws(r, out);
 	put_reported(r, out);
 	put_observed(r, out);
 	put_nameless(r, out);
@@ -226,14 +243,18 @@ void report_head_text(const struct report *r, struct buf *out)
 	buf_release_for(&line, out);
 }
 
-static void put_bursts_json(const struct report *r, struct json_writer *w)
+static void put_estimates_json(const struct report *r, struct json_writer *w)
 {
 	const struct summary *s = r->summary;
 
-	if (!s->in_bursts)
+	if (!s->estimated)
 		return;
 	report_range_json(w, "gpu_low_ns", "gpu_high_ns", &s->gpu_range);
 	report_range_json(w, "works_low", "works_high", &s->works_range);
+	if (!s->in_bursts) {
+		json_number(w, "works_timed", s->seen_works);
+		return;
+	}
 	json_begin(w, "bursts", '{');
 	json_number(w, "count", s->bursts.count);
 	json_number(w, "recorded_ns", profile_rounded(s->bursts.recorded_ns));
@@ -264,7 +285,7 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	json_bool(w, "cpu_exact", s->cpu_ns && !s->sampled_time);
 	json_number(w, "works", s->works);
 	json_number(w, "gpu_ns", s->gpu_ns);
-	put_bursts_json(r, w);
+	put_estimates_json(r, w);
 }
 
 /* CPU time that the profiler itself took in the program; not that of its calls in the program's own

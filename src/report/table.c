@@ -18,14 +18,14 @@ uint64_t report_elapsed_ns(const struct report *r)
 	return r->elapsed_ns;
 }
 
-bool report_is_in_bursts(const struct report *r)
+bool report_is_estimated(const struct report *r)
 {
-	return r->summary->in_bursts;
+	return r->summary->estimated;
 }
 
 bool column_is_in(const struct report *r, const struct column *c)
 {
-	return c->when == COLUMN_ALWAYS || (c->when == COLUMN_IN_BURSTS) == r->summary->in_bursts;
+	return c->when == COLUMN_ALWAYS || (c->when == COLUMN_ESTIMATED) == r->summary->estimated;
 }
 
 uint64_t column_number(const struct column *c, const void *row)

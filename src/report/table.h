@@ -34,8 +34,8 @@ enum column_kind {	      /* the text; the JSON */
 	COLUMN_RANGE,	      /* how far a sum may be off: "+- 3.1 %"; two members: its bounds */
 };
 
-/* In which reports a column is, in either form: GPU work was recorded in bursts or not. */
-enum column_when { COLUMN_ALWAYS, COLUMN_IN_BURSTS, COLUMN_NOT_IN_BURSTS };
+/* In which reports a column is, in either form: sums of GPU work are estimates or not. */
+enum column_when { COLUMN_ALWAYS, COLUMN_ESTIMATED, COLUMN_NOT_ESTIMATED };
 
 struct column {
 	const char *heading;   /* NULL: the column is not in the text */
@@ -88,15 +88,15 @@ struct column {
 #define PERCENTILE(type, histogram, percentage) \
 	.kind = COLUMN_PERCENTILE, .at = offsetof(type, histogram), .percent = (percentage)
 #define RANGE(type, range, sum, high) .kind = COLUMN_RANGE, COLUMN_FIELD(type, range), \
-	COLUMN_OF(type, sum), .high_key = (high), .when = COLUMN_IN_BURSTS
+	COLUMN_OF(type, sum), .high_key = (high), .when = COLUMN_ESTIMATED
 // clang-format on
 
 /* Wholes that several tables have shares of. */
 uint64_t report_gpu_ns(const struct report *r);
 uint64_t report_cpu_ns(const struct report *r);
 uint64_t report_elapsed_ns(const struct report *r);
-/* Whether GPU work was recorded in bursts. */
-bool report_is_in_bursts(const struct report *r);
+/* Whether sums of GPU work are estimates. */
+bool report_is_estimated(const struct report *r);
 
 struct table {
 	const char *title, *key;

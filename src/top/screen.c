@@ -154,7 +154,7 @@ static void put_device(
 
 	buf_printf(&line, "GPU %u %s: ", device_number(numbers, r, d->device),
 		device ? profile_string(r, device->name, NULL) : "?");
-	if (m->report->summary->in_bursts) {
+	if (m->report->summary->estimated) {
 		buf_printf(&line,
 			"work %s; when it was busy, and why not, is not known with --overhead",
 			text_percent(share, d->work_ns, length_ns));

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	17u
+#define WIRE_VERSION	18u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -188,7 +188,9 @@ struct wire_control {
 	 * is safe */
 	uint32_t finalize;
 	uint32_t markers; /* stretches of time that the program names (wire_marker) */
-	uint8_t pad0[12];
+	/* where times cost much, one of so many pieces of work has some; 0: all have */
+	uint32_t times_one_in;
+	uint8_t pad0[8];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -377,15 +379,26 @@ enum wire_work_kind {
 	WIRE_WORK_SET,
 };
 
+enum wire_work_flag {
+	/* its times were not asked for (times_one_in): others stand for it */
+	WIRE_WORK_NOT_TIMED = 1 << 0,
+	WIRE_WORK_HAS_GRID = 1 << 1,
+};
+
+#define WIRE_WORK_GRID_SHIFT 4
+
 /* A piece of GPU work ended. */
 struct wire_work {
 	uint8_t type;
 	uint8_t kind; /* enum wire_work_kind */
-	/* kernels: 48 bits of the id that they read themselves; 0: not known */
-	uint16_t grid_high;
+	/* enum wire_work_flag; above them, of a kernel with a grid, bits 32 to 43 of that */
+	uint16_t flags;
 	uint32_t op;
 	uint32_t correlation;
-	uint32_t grid_low;
+	union {
+		uint32_t stands_for; /* so many, itself included; 0: itself */
+		uint32_t grid;	     /* the id that a kernel reads itself, if the flag says so */
+	};
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t graph_node;

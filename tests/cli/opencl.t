@@ -58,10 +58,19 @@ xpuprof flame -o p.svg p.xpu
 has "$(cat p.svg)" "clEnqueueNDRangeKernel" "a flame graph has both"
 run xpuprof report p.xpu
 has "$out" "clFinish at truth > wait_for_queue" "the report: which call waited"
-recorded opencl truth
 run xpuprof record -q --queue-times -o p.xpu -- "$targets/opencl" truth
 run xpuprof export --to extended-folded p.xpu
 has "$out" "scale" "every event by itself"
+
+if cpu_side; then
+	run timeout -k 5 60 "$build/xpuprof" record -q --off-cpu -o p.xpu -- "$targets/opencl" several
+	run xpuprof export --to folded --view wall p.xpu
+	has "$out" ";several;clWaitForEvents;[waiting for the GPU];_start" "clWaitForEvents, too"
+	has "$out" ";clEnqueueNDRangeKernel;[GPU_Kernel]add" "of several events it waits for that which ends last"
+	lacks "$(printf '%s\n' "$out" | grep waiting.for.the.GPU)" "[GPU_Kernel]scale" "and not for the others"
+else
+	skip "of several events a call waits for that which ends last" "waits cannot be recorded here"
+fi
 
 # --- every command
 recorded opencl_commands commands
@@ -80,6 +89,33 @@ is "$(field "$without_stack, $losses")" "0 {}" "with stacks, without losses"
 is "$(field 'sum(c["bytes"] for c in r["copies"] if c["kind"] == "DtoH")')" \
 	$((4096 + 64 * 4 + 4096 + 16 * 16 * 4 + 16 * 16 * 4 + 4096)) "and with their bytes"
 
+# --- times of some commands
+run timeout -k 5 60 "$build/xpuprof" record -q --opencl-times 1/4 -o p.xpu -- "$targets/opencl" truth
+is "$status" 0 "one command in four has times"
+is "$(field '[(c["api"], c["count"]) for c in r["calls"] if "NDRange" in c["api"]]')" "[('clEnqueueNDRangeKernel', 50)]" \
+	"all are calls"
+is "$(field "$without_stack, $losses, sum(r['launches_without_work'].values())")" "0 {} 0" \
+	"all work has its stack, and no call is without work"
+true_that "a quarter has times, the first ones more often" [ "$(field '15 <= r["works_timed"] <= 20')" = True ]
+is "$(field 'sorted((k["name"], abs(k["count"] - {"scale": 20, "add": 30}[k["name"]]) <= 3) for k in r["kernels"])')" \
+	"[('add', True), ('scale', True)]" "and stands for all of its kernel, but for a part of a block"
+run xpuprof report p.xpu
+has "$out" " pieces of work (--opencl-times 1/4): times are estimates" "the report says so"
+has "$out" "Not known: only some of the GPU work has times." "and what is not known then"
+run xpuprof export --to folded --view gpu p.xpu
+has "$out" ";main;truth;launch_scale;clEnqueueNDRangeKernel;[GPU_Kernel]scale " "the rest stands on the functions that launched it"
+xpuprof flame -o p.svg p.xpu
+has "$(cat p.svg)" " pieces of GPU work have times, and stand for the others" "a flame graph says so"
+run timeout -k 5 60 "$build/xpuprof" record -q --opencl-times 1/4 -o p.xpu -- "$targets/opencl_commands" seen
+printf '%s\n' "$out" | diff seen - >difference
+is "$(cat difference)" "" "the program sees nothing of that"
+for wrong in 16 1/0 1/x 2/3 1/9999999; do
+	run xpuprof record --opencl-times $wrong -o p.xpu -- true
+	is "$status" 2 "--opencl-times $wrong is none"
+done
+run xpuprof record --opencl-times 1/4 --overhead 1 -o p.xpu -- true
+has "$err" "--opencl-times and --overhead exclude each other" "not with --overhead"
+
 # --- lives of handles, order, and the end
 recorded opencl names
 is "$(field '"\n".join("%s %d" % (n, sum(k["count"] for k in r["kernels"] if k["name"] == n)) for n in ("scale", "add", "empty"))')" \
@@ -95,6 +131,9 @@ is "$(field '[(k["name"], k["count"]) for k in r["kernels"]]')" "[('scale', 20)]
 is "$(field 'r["launches_without_work"]["unfinished"]')" 1 "and one that has not is counted"
 recorded opencl threads
 is "$(field 'r["works"], len(r["devices"])')" "400 1" "several contexts of several threads"
+recorded opencl parts
+is "$status" 0 "parts of a device, released while their queues live"
+is "$(field 'r["works"], len(r["devices"])')" "$(((out + 1) * 10)) 1" "parts of a device count as the device"
 recorded opencl fork
 is "$(field 'r["works"]')" 2 "the parent of a forked child goes on"
 run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- sh -c "$targets/opencl truth & $targets/opencl names; wait"

@@ -13,8 +13,9 @@ field() {
 }
 
 # recorded LIE [COUNT]: sets kernels to "COUNT NANOSECONDS", losses
+options=
 recorded() {
-	run timeout -k 5 100 "$build/xpuprof" record -q -o p.xpu -- "$build/tests/targets/opencl_liar" "$@"
+	run timeout -k 5 100 "$build/xpuprof" record -q $options -o p.xpu -- "$build/tests/targets/opencl_liar" "$@"
 	kernels=$(field 'sum(k["count"] for k in r["kernels"]), sum(k["total_ns"] for k in r["kernels"])')
 	losses=$(field '{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}')
 }
@@ -45,8 +46,24 @@ recorded kernels 60000
 is "$status: $kernels $losses" "0: 60000 6000000 {}" "kernels: sixty thousand of them"
 is "$(field 'sorted((k["name"], k["count"]) for k in r["kernels"])')" "[('one', 20000), ('three', 20000), ('two', 20000)]" \
 	"kernels: each with its name"
+options="--opencl-times 1/16"
+recorded kernels 6000
+options=
+is "$status: $losses" "0: {}" "some have times: the others are none that are lost"
+is "$(field '[(k["name"], abs(k["count"] - 2000) < 16, k["total_ns"] == 100 * k["count"]) for k in r["kernels"]]')" \
+	"[('one', True, True), ('two', True, True), ('three', True, True)]" "some have times: they stand for all of the same name"
+is "$(field '375 <= r["works_timed"] <= 400, [c["count"] for c in r["calls"]]')" "True [6000]" "some have times: all are calls"
+is "$(field 'all(k["low_ns"] <= 200000 <= k["high_ns"] for k in r["kernels"])')" True "some have times: the true sum is within the error"
 recorded queues 60000
 is "$status: $kernels" "0: 60000 6000000" "queues: sixty thousand of them"
+
+recorded platforms 3000
+is "$status: $kernels $losses" "0: 3000 300000 {}" "platforms: two at once, each with a clock of its own"
+is "$(field 'sorted((d["name"], d["works"]) for d in r["devices"])')" "[('Liar', 1000), ('Other', 2000)]" \
+	"platforms: a part of a device counts as the device"
+is "$(field 'r["meta"]["cupti"].splitlines()')" "['OpenCL layer over liar, liar', 'OpenCL layer over else, else']" \
+	"platforms: both are named"
+is "$(field 'r["latency"]["max_ns"] < 1e9')" True "platforms: the work is where it was asked for"
 
 # --- beside another API, over one connection
 for order in cuda-first cuda-last; do

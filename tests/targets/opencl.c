@@ -9,11 +9,15 @@
  *	disorder	commands of a queue out of order, one after the other by events
  *	stuck		a command that waits for an event of the program's, which never comes, among others that end
  *	threads		four threads, each with a context and a queue of its own
+ *	parts		a queue for the device, and one for each of its parts, in contexts of their own; prints how many parts
+ *	several		waits for events of two queues at once, of which the first ends last
  *	fork		launches, forks; the child launches nothing and exits; launches again
  *	long SECONDS	launches and waits, for so long; prints how often
  *	rate COUNT	prints the CPU time of this thread that an empty kernel costs, in nanoseconds
+ *	events COUNT	the same, with an event for each, in a queue with profiling
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
 #include "opencl_api.h"
@@ -160,6 +164,50 @@ static int threads(void)
 	return 0;
 }
 
+static void fill_in(void *of)
+{
+	void *own = made("context", cl.clCreateContext(NULL, 1, &of, NULL, NULL, NULL));
+	void *queue = made("queue", cl.clCreateCommandQueue(own, of, 0, NULL));
+	void *memory = made("buffer", clCreateBuffer(own, 1, BUFFER_BYTES, NULL, NULL));
+	const int zero = 0;
+
+	for (int n = 0; n < 10; n++)
+		check("fill", cl.clEnqueueFillBuffer(
+				      queue, memory, &zero, sizeof(zero), 0, 4096, 0, NULL, NULL));
+	wait_for_queue(queue);
+}
+
+/* Of one compute unit each. */
+static int parts(void)
+{
+	const intptr_t equally[] = {0x1086, 1, 0};
+	void *all[64];
+	uint32_t count = 0;
+
+	fill_in(device);
+	if (clCreateSubDevices(device, equally, 64, all, &count))
+		count = 0;
+	for (uint32_t n = 0; n < count && n < 64; n++) {
+		fill_in(all[n]);
+		check("release", clReleaseDevice(all[n]));
+	}
+	printf("%u\n", (unsigned int)count);
+	return 0;
+}
+
+STEP static int several(void)
+{
+	void *one = make_queue(0), *two = make_queue(0);
+	void *scale = make_kernel("scale", 5000), *add = make_kernel("add", 20000), *events[2];
+
+	launch_scale(one, scale, &events[1]);
+	check("flush", clFlush(one));
+	check("launch", cl.clEnqueueNDRangeKernel(
+				two, add, 1, NULL, &items, &group, 1, &events[1], &events[0]));
+	check("wait", cl.clWaitForEvents(2, events));
+	return 0;
+}
+
 static int forks(void)
 {
 	void *queue = make_queue(0), *scale = make_kernel("scale", 100);
@@ -202,9 +250,10 @@ static uint64_t thread_ns(void)
 }
 
 /* The least of several runs: what else the machine does only adds to it. */
-static int rate(int count)
+static int rate(int count, bool events)
 {
-	void *queue = make_queue(0), *empty = make_kernel("empty", 0);
+	void *queue = make_queue(events ? OPENCL_QUEUE_PROFILING : 0), *event;
+	void *empty = make_kernel("empty", 0);
 	uint64_t best_ns = UINT64_MAX;
 
 	launch(queue, empty, NULL);
@@ -212,9 +261,12 @@ static int rate(int count)
 	for (int run = 0; run < 20; run++) {
 		uint64_t begun_ns = thread_ns(), took_ns;
 
-		for (int n = 0; n < count; n++)
-			cl.clEnqueueNDRangeKernel(
-				queue, empty, 1, NULL, &group, &group, 0, NULL, NULL);
+		for (int n = 0; n < count; n++) {
+			cl.clEnqueueNDRangeKernel(queue, empty, 1, NULL, &group, &group, 0, NULL,
+				events ? &event : NULL);
+			if (events)
+				cl.clReleaseEvent(event);
+		}
 		took_ns = thread_ns() - begun_ns;
 		best_ns = took_ns < best_ns ? took_ns : best_ns;
 		wait_for_queue(queue);
@@ -238,12 +290,16 @@ int main(int argc, char **argv)
 		return stuck();
 	if (!strcmp(what, "threads"))
 		return threads();
+	if (!strcmp(what, "parts"))
+		return parts();
+	if (!strcmp(what, "several"))
+		return several();
 	if (!strcmp(what, "fork"))
 		return forks();
 	if (!strcmp(what, "long"))
 		return last_long(argc > 2 ? atoi(argv[2]) : 2);
-	if (!strcmp(what, "rate"))
-		return rate(argc > 2 ? atoi(argv[2]) : 1000);
+	if (!strcmp(what, "rate") || !strcmp(what, "events"))
+		return rate(argc > 2 ? atoi(argv[2]) : 1000, !strcmp(what, "events"));
 	fprintf(stderr, "what is '%s'?\n", what);
 	return 2;
 }

@@ -18,6 +18,8 @@
  *	never		no command ends
  *	queues		each kernel in a queue of its own, all of which stay
  *	kernels		each kernel is another, of the same few names
+ *	platforms	nothing: two platforms, of which each has a device with a clock of its own, and the second
+ *			one has a part of its device, too; kernels go to the three by turns
  *	cuda-first, cuda-last	nothing, and CUDA is used, too, before or afterwards: ten kernels
  *	cost		prints the nanoseconds of this thread that a launch takes, directly and through the layer
  */
@@ -34,6 +36,13 @@
 #define WORK_NS 100
 #define EVENTS	(1 << 18)
 
+/* Handles. */
+#define PLATFORM     ((void *)16)
+#define CONTEXT	     ((void *)32)
+#define DEVICE	     ((void *)48)
+#define OTHER_DEVICE ((void *)64) /* with a clock of its own, of another platform */
+#define PART	     ((void *)80) /* of that */
+
 struct event {
 	int32_t references, status;
 	void *queue;
@@ -41,6 +50,7 @@ struct event {
 };
 
 struct object {
+	void *device;
 	uint64_t properties;
 	char name[32];
 };
@@ -64,8 +74,10 @@ static uint64_t clock_now(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t device_now(void)
+static uint64_t device_now(const void *device)
 {
+	if (device == OTHER_DEVICE || device == PART)
+		return clock_now(CLOCK_MONOTONIC) + 987654321098765ull;
 	if (is("raw"))
 		return clock_now(CLOCK_MONOTONIC_RAW);
 	if (is("realtime"))
@@ -91,10 +103,12 @@ static int32_t answer(const void *from, size_t have, size_t size, void *value, s
 static int32_t device_info(void *device, uint32_t what, size_t size, void *value, size_t *ret_size)
 {
 	const uint64_t profiling = OPENCL_QUEUE_PROFILING;
-	void *const platform = (void *)16;
+	void *const platform = device == DEVICE ? PLATFORM : OTHER_DEVICE;
 
 	if (what == OPENCL_DEVICE_NAME)
-		return answer("Liar", 5, size, value, ret_size);
+		return answer(device == DEVICE ? "Liar" : "Other", 6, size, value, ret_size);
+	if (what == OPENCL_DEVICE_PARENT_DEVICE && device == PART)
+		return answer(&(void *){OTHER_DEVICE}, sizeof(void *), size, value, ret_size);
 	if (what == OPENCL_DEVICE_QUEUE_PROPERTIES)
 		return answer(&profiling, sizeof(profiling), size, value, ret_size);
 	if (what == OPENCL_DEVICE_PLATFORM)
@@ -104,7 +118,7 @@ static int32_t device_info(void *device, uint32_t what, size_t size, void *value
 
 static int32_t platform_info(void *p, uint32_t what, size_t size, void *value, size_t *ret_size)
 {
-	return answer("liar", 5, size, value, ret_size);
+	return answer(p == PLATFORM ? "liar" : "else", 5, size, value, ret_size);
 }
 
 static int32_t queue_info(void *queue, uint32_t what, size_t size, void *value, size_t *ret_size)
@@ -128,6 +142,7 @@ static void *create_queue(void *context, void *device, uint64_t properties, int3
 {
 	struct object *o = calloc(1, sizeof(*o));
 
+	o->device = device;
 	o->properties = properties;
 	return o;
 }
@@ -142,7 +157,7 @@ static void *create_kernel(void *program, const char *name, int32_t *error)
 
 static void make_times(struct event *e)
 {
-	uint64_t now = device_now();
+	uint64_t now = device_now(((struct object *)e->queue)->device);
 
 	for (int n = 0; n < 4; n++)
 		e->times[n] = now;
@@ -215,7 +230,7 @@ static int32_t timer(void *device, uint64_t *device_ns, uint64_t *host_ns)
 {
 	if (!is("timer"))
 		return -59;
-	*device_ns = device_now();
+	*device_ns = device_now(device);
 	*host_ns = 1;
 	return 0;
 }
@@ -255,12 +270,12 @@ static void load_layer(void)
 		exit(1);
 }
 
-static void *call_create_queue(void)
+static void *call_create_queue(void *device)
 {
 	void *(*make)(void *, void *, uint64_t, int32_t *);
 
 	*(void **)&make = layer[OPENCL_AT_clCreateCommandQueue];
-	return make((void *)32, (void *)48, 0, NULL);
+	return make(CONTEXT, device, 0, NULL);
 }
 
 static void *call_create_kernel(const char *name)
@@ -326,15 +341,18 @@ static void use_cuda(void)
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"one", "two", "three"};
+	void *const on[] = {DEVICE, OTHER_DEVICE, PART};
 	int count = argc > 2 ? atoi(argv[2]) : 1000;
-	void *queue, *kernel;
+	void *queues[3], *queue, *kernel;
 
 	lie = argc > 1 ? argv[1] : "monotonic";
 	events = calloc(EVENTS, sizeof(*events));
 	if (is("cuda-first"))
 		use_cuda();
 	load_layer();
-	queue = call_create_queue();
+	for (int n = 0; n < 3; n++)
+		queues[n] = call_create_queue(is("platforms") ? on[n] : DEVICE);
+	queue = queues[0];
 	kernel = call_create_kernel("kernel");
 	if (is("cost")) {
 		printf("%.0f %.0f\n", cost(table, queue, kernel), cost(layer, queue, kernel));
@@ -342,7 +360,9 @@ int main(int argc, char **argv)
 	}
 	for (int n = 0; n < count; n++) {
 		if (is("queues"))
-			queue = call_create_queue();
+			queue = call_create_queue(DEVICE);
+		if (is("platforms"))
+			queue = queues[n % 3];
 		if (is("kernels"))
 			kernel = call_create_kernel(names[n % 3]);
 		call_launch(layer, queue, kernel);

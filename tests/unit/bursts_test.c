@@ -247,7 +247,7 @@ static void put(struct case_of *c, uint32_t burst, double value)
 
 static struct spread_range end(struct case_of *c, uint64_t seen)
 {
-	struct spread_range range = spread_range(&c->s, &c->b, seen);
+	struct spread_range range = spread_range(&c->s, &c->b, NULL, seen);
 
 	spread_release(&c->s);
 	bursts_release(&c->b);
@@ -476,6 +476,113 @@ static void most_ranges_hold_the_true_sum(void)
 	CHECK(held >= 930 && held <= 980);
 }
 
+/* --- draws */
+
+static struct spread_range end_draws(struct spread *s, uint64_t seen)
+{
+	struct bursts none = {.drawn = true};
+	struct spread_range range = spread_range(s, &none, NULL, seen);
+
+	spread_release(s);
+	return range;
+}
+
+/* Of the last block, which may have been cut anywhere; of a sum of `rate` for each work. */
+static double of_last(double rate, double longest)
+{
+	return rate * longest * rate * longest / 6;
+}
+
+static void equal_draws_are_off_by_the_last_block_at_most(void)
+{
+	struct spread s = {0}, counts = {0};
+
+	for (int n = 0; n < 100; n++) {
+		CHECK(!spread_add_draw(&s, 7, 16, 16 * 2000.0));
+		CHECK(!spread_add_draw(&counts, 7, n % 2 ? 16 : 8, n % 2 ? 16 : 8));
+	}
+	CHECK(is_range(end_draws(&s, 200000), 3200000, 2 * square_root(of_last(2000, 16))));
+	CHECK(is_range(end_draws(&counts, 100), 1200, 2 * square_root(of_last(1, 16))));
+}
+
+static void draws_are_compared_with_those_of_their_sort(void)
+{
+	struct spread s = {0};
+	double last = of_last(100, 10) + of_last(9000, 10);
+
+	for (int n = 0; n < 10; n++) {
+		CHECK(!spread_add_draw(&s, 1, 10, 1000));
+		CHECK(!spread_add_draw(&s, 2, 10, 90000));
+	}
+	CHECK(is_range(end_draws(&s, 1), 910000, 2 * square_root(last)));
+}
+
+/* squares of the differences: 4 of 5000; * 4 / 3 * 9 / 10; twice */
+static void the_error_of_draws_is_that_of_a_sum_of_likely_values(void)
+{
+	struct spread s = {0};
+	double variance = 4 * 5000.0 * 5000 * 4 / 3 * 0.9 + of_last(1000, 10);
+
+	for (int n = 0; n < 4; n++)
+		CHECK(!spread_add_draw(&s, 1, 10, n % 2 ? 15000 : 5000));
+	CHECK(is_range(end_draws(&s, 1), 40000, 2 * square_root(variance)));
+}
+
+/* Two of the four draws: 10000, 10000, 0, 0. */
+static void how_many_draws_a_part_has_is_chance(void)
+{
+	struct spread part = {0}, whole = {0};
+	struct spread_range range;
+	struct bursts none = {.drawn = true};
+	double variance = 4 * 5000.0 * 5000 * 4 / 3 * 0.9 + of_last(500, 10);
+
+	for (int n = 0; n < 4; n++) {
+		CHECK(!spread_add_draw(&whole, 1, 10, 10000));
+		CHECK(n % 2 || !spread_add_draw(&part, 1, 10, 10000));
+	}
+	range = spread_range(&part, &none, &whole, 1);
+	CHECK(range.low == 1 && fabs((double)range.high - 20000 - 2 * square_root(variance)) < 1);
+	spread_release(&part);
+	spread_release(&whole);
+}
+
+static void sorts_that_were_drawn_once_count_together(void)
+{
+	struct spread one = {0}, two = {0};
+
+	CHECK(!spread_add_draw(&one, 1, 10, 1000));
+	CHECK(end_draws(&one, 100).high == SPREAD_NOT_KNOWN);
+	CHECK(!spread_add_draw(&two, 1, 10, 1000) && !spread_add_draw(&two, 2, 10, 1000));
+	CHECK(is_range(end_draws(&two, 200), 2000, 2 * square_root(of_last(100, 10))));
+}
+
+/* The true sum is within the range in 95 of 100 cases: here in 88 at least, of blocks of 16. */
+static void ranges_of_draws_have_the_true_sum(void)
+{
+	enum { TRIES = 400, BLOCKS = 60, PART = 16 };
+	int within = 0;
+
+	for (int t = 0; t < TRIES; t++) {
+		struct spread s = {0};
+		double sum = 0;
+
+		for (int b = 0; b < BLOCKS; b++) {
+			double values[PART];
+
+			for (int n = 0; n < PART; n++) {
+				values[n] = 1000 + (double)random_below(500) +
+					    (random_below(10) ? 0 : 3000);
+				sum += values[n];
+			}
+			CHECK(!spread_add_draw(&s, 1, PART, PART * values[random_below(PART)]));
+		}
+		struct spread_range range = end_draws(&s, 1);
+
+		within += (double)range.low <= sum && sum <= (double)range.high;
+	}
+	CHECK(within > TRIES * 88 / 100 && within < TRIES);
+}
+
 int main(void)
 {
 	RUN(without_bursts_everything_stands_for_itself);
@@ -502,5 +609,11 @@ int main(void)
 	RUN(pieces_of_many_bursts_may_be_mixed);
 	RUN(of_too_many_bursts_at_once_the_sum_is_right_and_the_error_too_small);
 	RUN(most_ranges_hold_the_true_sum);
+	RUN(equal_draws_are_off_by_the_last_block_at_most);
+	RUN(draws_are_compared_with_those_of_their_sort);
+	RUN(the_error_of_draws_is_that_of_a_sum_of_likely_values);
+	RUN(how_many_draws_a_part_has_is_chance);
+	RUN(sorts_that_were_drawn_once_count_together);
+	RUN(ranges_of_draws_have_the_true_sum);
 	return tap_end();
 }

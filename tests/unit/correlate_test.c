@@ -469,6 +469,31 @@ static void impossible_times_and_kinds_are_counted_and_left_out(void)
 	CHECK(got.count == 1 && pending_at(0)->correlation == 1);
 }
 
+static void work_without_times_of_its_own_ends_the_wait_of_its_launch(void)
+{
+	struct gpu_work e = {.instance = 1,
+		.correlation = 1,
+		.start_ns = 5,
+		.end_ns = 5,
+		.op = 1,
+		.not_timed = true};
+
+	begin(true, 0);
+	launch(CALL_LAUNCH, 1, 20);
+	call(CALL_LAUNCH, 1);
+	CHECK(!sink.work(sink.context, &e));
+	launch(CALL_LAUNCH, 2, 20);
+	call(CALL_LAUNCH, 2);
+	e.correlation = 2;
+	e.not_timed = false;
+	e.stands_for = 16;
+	CHECK(!sink.work(sink.context, &e));
+	finish();
+	CHECK(invalid == 0 && got.count == 3);
+	CHECK(call_at(0)->correlation == 1 && call_at(1)->correlation == 2);
+	CHECK(work_at(2)->correlation == 2 && work_at(2)->stands_for == 16);
+}
+
 static void work_of_one_moment_is_no_error(void)
 {
 	struct gpu_work e = {.instance = 1, .correlation = 1, .start_ns = 5, .end_ns = 5, .op = 1};
@@ -1273,6 +1298,7 @@ int main(void)
 	RUN(without_markers_work_is_joined_with_its_call);
 	RUN(an_id_that_is_reused_means_the_new_launch);
 	RUN(impossible_times_and_kinds_are_counted_and_left_out);
+	RUN(work_without_times_of_its_own_ends_the_wait_of_its_launch);
 	RUN(work_of_one_moment_is_no_error);
 	RUN(a_call_whose_marker_was_lost_is_pending_or_joined);
 	RUN(what_is_forgotten_is_known_exactly_for_a_million_ids);

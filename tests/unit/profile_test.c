@@ -416,6 +416,8 @@ static struct profile_work random_work(const struct profile_call *last)
 		w.graph_stream = random_u32();
 	if (random_u64() % 2)
 		w.grid = random_number(64);
+	if (random_u64() % 2)
+		w.stands_for = random_u32() % (WORK_STANDS_FOR_MAX + 1);
 	if (random_u64() % 2) {
 		w.launch_ns = random_number(64);
 		w.thread = random_id(THREADS);
@@ -696,7 +698,7 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
 		       SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
 		       SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join) &&
-		       SAME(work, grid);
+		       SAME(work, grid) && SAME(work, stands_for);
 	case EVENT_PENDING:
 		return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
 		       SAME(pending, api) && SAME(pending, instance) &&
@@ -1142,7 +1144,8 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 {
 	struct profile_sample sample = {.thread = THREADS + 1};
 	struct profile_call call = {.kind = CALL_KINDS};
-	struct profile_work work = {.op = OPS + 1};
+	struct profile_work work = {.op = OPS + 1},
+			    of_all = {.op = 1, .stands_for = WORK_STANDS_FOR_MAX + 1};
 	struct profile_pending pending = {.reason = 0};
 	struct profile_module module = {.kind = MODULE_FILE, .path = STRINGS + 1};
 	struct profile_process process = {.pid = 99, .parent = PROCESSES + 1};
@@ -1161,6 +1164,7 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 	write_tables(w);
 	CHECK(profile_write_sample(w, &sample) == -EINVAL);
 	CHECK(profile_write_call(w, &call) == -EINVAL);
+	CHECK(profile_write_work(w, &of_all) == -EINVAL);
 	CHECK(profile_write_work(w, &work) == -EINVAL);
 	CHECK(profile_write_pending(w, &pending) == -EINVAL);
 	CHECK(profile_add_module(w, &module, &id) == -EINVAL);

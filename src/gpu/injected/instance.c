@@ -134,6 +134,7 @@ static void write_control(struct instance *i)
 	c->stalls = o->stalls;
 	c->stall_period = o->stall_period;
 	c->overhead = o->overhead;
+	c->times_one_in = o->times_one_in;
 	c->finalize = o->finalize;
 	c->markers = o->markers;
 	c->command = i->injected->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;

@@ -183,6 +183,13 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 	return error ?: s->shared->events.call(s->shared->events.context, &event);
 }
 
+static uint64_t grid_of(const struct wire_work *w)
+{
+	if (!(w->flags & WIRE_WORK_HAS_GRID))
+		return 0;
+	return (uint64_t)(w->flags >> WIRE_WORK_GRID_SHIFT) << 32 | w->grid;
+}
+
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
 {
 	const struct gpu_events *events = &i->injected->shared->events;
@@ -193,6 +200,8 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 		.start_ns = w->start_ns,
 		.end_ns = w->end_ns,
 		.graph_node = w->graph_node,
+		.stands_for = w->flags & WIRE_WORK_HAS_GRID ? 0 : w->stands_for,
+		.not_timed = w->flags & WIRE_WORK_NOT_TIMED,
 	};
 
 	if (!w->op || w->op > i->ops.count)
@@ -200,6 +209,9 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 	op = &i->ops.items[w->op - 1];
 	if (op->kind != w->kind)
 		return -EPROTO;
+	if (event.stands_for > i->injected->options.times_one_in ||
+		(w->flags & WIRE_WORK_NOT_TIMED && !i->injected->options.times_one_in))
+		return invalid(i);
 	if (!record_is_plausible(i, w->start_ns, w->end_ns, now_ns))
 		return invalid(i);
 	event.op = op->id;
@@ -208,7 +220,7 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 		event.queued_ns = w->queued_ns;
 		event.submitted_ns = w->submitted_ns;
 		if (i->injected->options.grids)
-			event.grid = (uint64_t)w->grid_high << 32 | w->grid_low;
+			event.grid = grid_of(w);
 	} else {
 		event.bytes = w->bytes;
 	}

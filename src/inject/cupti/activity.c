@@ -162,8 +162,9 @@ static void convert_kernel(const struct cupti_kernel *k)
 		.graph_node = k->graph_node,
 		.queued_ns = our_time(k->queued),
 		.submitted_ns = our_time(k->submitted),
-		.grid_low = (uint32_t)k->grid_id,
-		.grid_high = (uint16_t)((uint64_t)k->grid_id >> 32),
+		.flags = (uint16_t)((uint64_t)k->grid_id >> 32 << WIRE_WORK_GRID_SHIFT |
+				    WIRE_WORK_HAS_GRID),
+		.grid = (uint32_t)k->grid_id,
 	};
 	struct wire_op op = {
 		.kind = WIRE_WORK_KERNEL,

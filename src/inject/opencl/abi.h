@@ -191,6 +191,7 @@ enum {
 		(void *context, void *device, const uint64_t *properties, int32_t *error))         \
 	FUNCTION(int32_t, clRetainCommandQueue, (void *queue))                                     \
 	FUNCTION(int32_t, clReleaseCommandQueue, (void *queue))                                    \
+	FUNCTION(int32_t, clReleaseDevice, (void *device))                                         \
 	FUNCTION(int32_t, clGetCommandQueueInfo,                                                   \
 		(void *queue, uint32_t what, size_t size, void *value, size_t *ret_size))          \
 	FUNCTION(int32_t, clSetCommandQueueProperty,                                               \

@@ -6,6 +6,7 @@
 #include "inject/opencl/command.h"
 
 #include "inject/bursts.h"
+#include "inject/draws.h"
 
 static uint32_t next_id(void)
 {
@@ -55,6 +56,7 @@ void command_begin(struct command *c, enum opencl_call call, uint8_t kind, void 
 	c->blocking = c->seeks_queue = false;
 	c->own = NULL;
 	c->work = (struct work){0};
+	c->of_a_sort = NULL;
 	c->queue = queues_find(queue);
 	c->piece = c->queue ? take_piece(c->queue, &timed) : NULL;
 	if (timed && !event)
@@ -65,6 +67,24 @@ void command_begin(struct command *c, enum opencl_call call, uint8_t kind, void 
 	if (library.overhead)
 		bursts_call_begins();
 	report_stack(&c->open, kind, frame);
+}
+
+/* Commands that are no kernels are of one sort with all others of their call. */
+void command_draw(struct command *c)
+{
+	static uint32_t of_calls[OPENCL_CALL_NUMBERS];
+	uint32_t stands_for;
+
+	if (!library.times_one_in || !c->piece || (c->event != &c->own && !c->theirs))
+		return;
+	stands_for = draws_next(
+		c->of_a_sort ? c->of_a_sort : &of_calls[c->open.call], library.times_one_in);
+	c->piece->stands_for = stands_for;
+	c->piece->not_timed = !stands_for;
+	if (stands_for)
+		return;
+	c->event = c->theirs;
+	c->theirs = NULL;
 }
 
 /* With an event of ours, if the program has none: whether it has times is not known so far. */

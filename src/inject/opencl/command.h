@@ -22,12 +22,15 @@ struct command {
 	void **event;	     /* what the driver is to get */
 	void **theirs;	     /* what the program has passed */
 	void *own;
-	struct work work; /* filled in before the call by who knows the command */
+	struct work work;    /* filled in before the call by who knows the command */
+	uint32_t *of_a_sort; /* so too, of a kernel: how many there were (draws.h) */
 };
 
 /* With the frame of our function that the program has called. */
 void command_begin(struct command *c, enum opencl_call call, uint8_t kind, void *queue,
 	void **event, const void *frame);
+/* When work and of_a_sort are filled in: not all commands have times, if so it was wanted. */
+void command_draw(struct command *c);
 /* Returns the result. */
 int32_t command_end(struct command *c, int32_t result);
 

@@ -38,12 +38,20 @@ static size_t image_bytes(void *image, const size_t *region)
 
 /* --- kernels */
 
+static void launches(struct command *c, void *handle)
+{
+	struct kernel *kernel = kernels_find(handle);
+
+	is_kernel(c, kernel->name);
+	c->of_a_sort = &kernel->launches;
+}
+
 /* Without sizes of groups the driver chooses them, and does not say which. Then the grid is of
  * single items, and blocks have no size. */
 static void describe_clEnqueueNDRangeKernel(struct command *c, void *kernel, uint32_t dimensions,
 	const size_t *offset, const size_t *global, const size_t *local)
 {
-	is_kernel(c, kernels_name(kernel));
+	launches(c, kernel);
 	for (uint32_t n = 0; n < dimensions && n < 3; n++) {
 		size_t items = global ? global[n] : 0, group = local ? local[n] : 0;
 
@@ -56,7 +64,7 @@ static void describe_clEnqueueNDRangeKernel(struct command *c, void *kernel, uin
 
 static void describe_clEnqueueTask(struct command *c, void *kernel)
 {
-	is_kernel(c, kernels_name(kernel));
+	launches(c, kernel);
 	for (int n = 0; n < 3; n++)
 		c->work.block[n] = 1;
 }
@@ -225,8 +233,10 @@ static void *our_clEnqueueMapBuffer(void *queue, void *buffer, uint32_t blocking
 
 	command_begin(&c, NUMBER_clEnqueueMapBuffer, WIRE_CALL_COPY, queue, event,
 		__builtin_frame_address(0));
-	if (c.is_followed)
+	if (c.is_followed) {
 		command_is_copy(&c, COPY_TO_HOST, size);
+		command_draw(&c);
+	}
 	c.blocking = blocking;
 	mapped = opencl.clEnqueueMapBuffer(
 		queue, buffer, blocking, flags, offset, size, wait_count, waits, c.event, &result);
@@ -246,8 +256,10 @@ static void *our_clEnqueueMapImage(void *queue, void *image, uint32_t blocking, 
 
 	command_begin(&c, NUMBER_clEnqueueMapImage, WIRE_CALL_COPY, queue, event,
 		__builtin_frame_address(0));
-	if (c.is_followed)
+	if (c.is_followed) {
 		command_is_copy(&c, COPY_TO_HOST, image_bytes(image, region));
+		command_draw(&c);
+	}
 	c.blocking = blocking;
 	mapped = opencl.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
 		wait_count, waits, c.event, &result);
@@ -266,8 +278,10 @@ static void *our_clEnqueueMapImage(void *queue, void *image, uint32_t blocking, 
                                                                                                    \
 		command_begin(                                                                     \
 			&c, NUMBER_##name, KIND_##name, queue, event, __builtin_frame_address(0)); \
-		if (c.is_followed)                                                                 \
+		if (c.is_followed) {                                                               \
 			describe_##name(&c, OPENCL_DETAILS arguments);                             \
+			command_draw(&c);                                                          \
+		}                                                                                  \
 		return command_end(                                                                \
 			&c, opencl.name(OPENCL_UNPACK arguments, wait_count, waits, c.event));     \
 	}

@@ -106,8 +106,11 @@ struct piece *events_take(bool timed)
 	p = take_free();
 	if (!p)
 		p = take_fresh();
-	if (p)
+	if (p) {
 		p->event = NULL;
+		p->stands_for = 0;
+		p->not_timed = false;
+	}
 	return p;
 }
 

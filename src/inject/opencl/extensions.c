@@ -109,8 +109,10 @@ static void describe_clEnqueueMigrateMemINTEL(
                                                                                                    \
 		command_begin(                                                                     \
 			&c, NUMBER_##name, KIND_##name, queue, event, __builtin_frame_address(0)); \
-		if (c.is_followed)                                                                 \
+		if (c.is_followed) {                                                               \
 			describe_##name(&c, OPENCL_DETAILS arguments);                             \
+			command_draw(&c);                                                          \
+		}                                                                                  \
 		return command_end(                                                                \
 			&c, function(OPENCL_UNPACK arguments, wait_count, waits, c.event));        \
 	}

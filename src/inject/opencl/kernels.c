@@ -13,12 +13,19 @@
 
 #define TEXT_BYTES   (16u << 20)
 #define LONGEST_NAME 4096u
-#define NO_NAME	     "[name left out]"
 
 static struct handles kernels, texts; /* texts by their hash */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *memory;
 static size_t used;
+
+static union {
+	struct kernel kernel;
+	struct {
+		uint32_t launches;
+		char name[20];
+	} is;
+} nameless = {.is.name = "[name left out]"};
 
 int kernels_init(void)
 {
@@ -44,25 +51,27 @@ static uintptr_t hash_of(const char *text, size_t size)
 }
 
 /* Under the lock. */
-static const char *keep(const char *text)
+static struct kernel *keep(const char *text)
 {
 	size_t size = strnlen(text, LONGEST_NAME);
+	size_t bytes = (sizeof(struct kernel) + size + 1 + 3) & ~(size_t)3;
 	uintptr_t hash = hash_of(text, size);
-	const char *known = (const char *)handles_get(&texts, (const void *)hash);
+	struct kernel *known = (struct kernel *)handles_get(&texts, (const void *)hash);
 
-	if (known && !strncmp(known, text, size) && !known[size])
+	if (known && !strncmp(known->name, text, size) && !known->name[size])
 		return known;
-	if (!memory || used + size + 1 > TEXT_BYTES)
-		return NO_NAME;
-	known = memcpy(memory + used, text, size); /* the memory behind it is zero */
-	used += size + 1;
+	if (!memory || used + bytes > TEXT_BYTES)
+		return &nameless.kernel;
+	known = (struct kernel *)(memory + used); /* it is zero, that behind it, too */
+	memcpy(known->name, text, size);
+	used += bytes;
 	handles_put(&texts, (const void *)hash, (uintptr_t)known, NULL);
 	return known;
 }
 
-static const char *note(void *kernel, const char *name)
+static struct kernel *note(void *kernel, const char *name)
 {
-	const char *kept;
+	struct kernel *kept;
 
 	pthread_mutex_lock(&lock);
 	kept = keep(name);
@@ -71,19 +80,19 @@ static const char *note(void *kernel, const char *name)
 	return kept;
 }
 
-static const char *ask(void *kernel)
+static struct kernel *ask(void *kernel)
 {
 	char name[LONGEST_NAME] = "";
 
 	if (opencl.clGetKernelInfo(
 		    kernel, OPENCL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL))
-		return NO_NAME;
+		return &nameless.kernel;
 	return note(kernel, name);
 }
 
-const char *kernels_name(void *kernel)
+struct kernel *kernels_find(void *kernel)
 {
-	const char *known = (const char *)handles_get(&kernels, kernel);
+	struct kernel *known = (struct kernel *)handles_get(&kernels, kernel);
 
 	return known ?: ask(kernel);
 }

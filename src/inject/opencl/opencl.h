@@ -84,8 +84,13 @@ void *queues_make_khr(void *context, void *device, const uint64_t *properties, i
 /* --- kernels.c */
 
 int kernels_init(void);
-/* Stays valid. */
-const char *kernels_name(void *kernel);
+struct kernel {
+	uint32_t launches; /* draws.h */
+	char name[];
+};
+
+/* Kernels of one name are one. It stays valid. */
+struct kernel *kernels_find(void *kernel);
 
 /* --- devices.c */
 
@@ -132,6 +137,8 @@ struct piece {
 	struct work work;
 	uint64_t entered_ns, returned_ns; /* the call */
 	uint64_t times[TIMES];		  /* the device's; START is 0: unknown */
+	uint32_t stands_for;		  /* draws.h; 0: itself */
+	bool not_timed;			  /* it was not drawn */
 	/* our thread: its times were compared with others; it is to be visited again */
 	bool learned, waits;
 };

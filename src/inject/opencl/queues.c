@@ -243,6 +243,14 @@ static void *create_context_from_type(const intptr_t *properties, uint64_t type,
 	return context;
 }
 
+/* Events should keep what they need. In PoCL 3.1 they do not keep a part of a device, and to let go
+ * of them afterwards ends the program: so of those that we hold we let go before. */
+static int32_t release_device(void *device)
+{
+	events_look();
+	return opencl.clReleaseDevice(device);
+}
+
 /* Of OpenCL 1.0: the program may change its mind about profiling. */
 static int32_t set_queue_property(void *queue, uint64_t properties, uint32_t enable, uint64_t *old)
 {
@@ -276,5 +284,6 @@ void queues_put(void **table, uint32_t entries)
 		create_queue_with_properties);
 	put_entry(table, entries, OPENCL_AT_clRetainCommandQueue, retain_queue);
 	put_entry(table, entries, OPENCL_AT_clReleaseCommandQueue, release_queue);
+	put_entry(table, entries, OPENCL_AT_clReleaseDevice, release_device);
 	put_entry(table, entries, OPENCL_AT_clSetCommandQueueProperty, set_queue_property);
 }

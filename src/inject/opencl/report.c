@@ -108,11 +108,14 @@ static void report(const struct piece *p)
 	memcpy(op.block, p->work.block, sizeof(op.block));
 	if (work.kind != WIRE_WORK_KERNEL)
 		work.bytes = p->work.bytes;
-	if (!p->times[TIME_START] || !place(p, &work)) {
+	if (p->not_timed) {
+		work.flags = WIRE_WORK_NOT_TIMED;
+	} else if (!p->times[TIME_START] || !place(p, &work)) {
 		work.start_ns = work.end_ns = p->returned_ns;
 		work.queued_ns = work.kind == WIRE_WORK_KERNEL ? 0 : work.queued_ns;
 		count(WIRE_UNTIMED, 1);
 	}
+	work.stands_for = p->stands_for > 1 ? p->stands_for : 0;
 	bursts_count_work();
 	add_reported(&work);
 	devices_introduce(p->queue->device);

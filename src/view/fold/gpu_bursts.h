@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a picture has to say of a recording whose GPU work was recorded in bursts: how much of it,
- * and how far its GPU time may be off.
+ * What a picture has to say of a recording of which not all GPU work has times, as it was recorded
+ * in bursts or drawn: how much of it, and how far its GPU time may be off.
  */
 #pragma once
 
@@ -13,6 +13,8 @@
 struct gpu_bursts {
 	struct spread time;
 	uint64_t seen_ns;
+	uint64_t seen; /* works */
+	double of;     /* so many that these stand for */
 };
 
 void gpu_bursts_release(struct gpu_bursts *b);

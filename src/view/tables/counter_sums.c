@@ -415,7 +415,7 @@ int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 	struct reading r = {.c = c, .kernels = MAP_INIT, .clip = profile_reader_clip_of(done)};
 	int error = run_pass(&r, done, pass_intervals);
 
-	c->works_known = !profile_is_in_bursts(done);
+	c->works_known = !profile_is_estimated(done);
 	if (!error && c->devices.count && c->works_known)
 		error = run_pass(&r, done, pass_works);
 	if (!error && c->devices.count)

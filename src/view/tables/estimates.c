@@ -31,6 +31,13 @@ static struct estimate *row_of(struct estimates *e, uint64_t key)
 	return &e->rows.items[e->rows.count - 1];
 }
 
+static int add(const struct estimates *e, struct spread *to, const struct estimate_part *part,
+	double amount)
+{
+	return part->sort ? spread_add_draw(to, part->sort, part->weight, amount)
+			  : spread_add(to, e->bursts, part->burst, amount);
+}
+
 int estimates_add(
 	struct estimates *e, enum estimate_of of, uint64_t key, const struct estimate_part *part)
 {
@@ -38,13 +45,12 @@ int estimates_add(
 
 	if (!row)
 		return -ENOMEM;
-	if (spread_add(
-		    &row->time, e->bursts, part->burst, (double)part->duration_ns * part->weight))
+	if (add(e, &row->time, part, (double)part->duration_ns * part->weight))
 		return -ENOMEM;
 	row->seen_ns += part->duration_ns;
 	if (part->continued)
 		return 0;
-	if (spread_add(&row->count, e->bursts, part->burst, part->weight))
+	if (add(e, &row->count, part, part->weight))
 		return -ENOMEM;
 	row->others += (double)part->others * part->weight;
 	row->seen_count++;
@@ -58,12 +64,20 @@ const struct estimate *estimates_find(const struct estimates *e, enum estimate_o
 	return found ? &e->rows.items[*found] : NULL;
 }
 
+/* All works are in this row. */
+static const struct spread *whole(const struct estimates *e)
+{
+	const struct estimate *all = estimates_find(e, ESTIMATE_WORK, 0);
+
+	return all ? &all->time : NULL;
+}
+
 struct spread_range estimate_time(const struct estimates *e, const struct estimate *of)
 {
-	return spread_range(&of->time, e->bursts, of->seen_ns);
+	return spread_range(&of->time, e->bursts, whole(e), of->seen_ns);
 }
 
 struct spread_range estimate_count(const struct estimates *e, const struct estimate *of)
 {
-	return spread_range(&of->count, e->bursts, of->seen_count);
+	return spread_range(&of->count, e->bursts, whole(e), of->seen_count);
 }

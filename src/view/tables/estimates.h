@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of what was recorded in bursts, by what they are of: times, numbers and bytes, and how far
- * the first two may be off (profile/spread.h). Memory is for each key and instance that has it.
+ * Sums of what was recorded in bursts, or drawn, by what they are of: times, numbers and bytes, and
+ * how far the first two may be off (profile/spread.h). Memory is for each key and instance that has
+ * it.
  */
 #pragma once
 
@@ -30,6 +31,7 @@ struct estimate {
 struct estimate_part {
 	uint32_t burst;
 	double weight;
+	uint64_t sort; /* of a work that was drawn (profile_sort); else 0 */
 	uint64_t duration_ns, others;
 	bool continued; /* it is a piece, and counted with another one */
 };

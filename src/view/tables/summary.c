@@ -250,7 +250,7 @@ static struct summary_call *call_of(struct gathering *g, const struct profile_ca
 static int estimate_call(struct gathering *g, const struct profile_call *e)
 {
 	const struct estimate_part part = {
-		e->burst, e->weight, e->duration_ns, e->result != 0, e->cut.continued};
+		e->burst, e->weight, 0, e->duration_ns, e->result != 0, e->cut.continued};
 
 	return estimates_add(
 		&g->estimates, ESTIMATE_CALLS, key_of_call(e->api, e->kind, e->observed), &part);
@@ -288,7 +288,7 @@ static int add_call(struct gathering *g, const struct profile_call *e)
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
 	if (add_total(&g->calls_ns, profile_call_ns(e)))
 		return -EOVERFLOW;
-	if (g->s->in_bursts && estimate_call(g, e))
+	if (g->s->estimated && estimate_call(g, e))
 		return -ENOMEM;
 	return e->cut.continued ? 0 : count_call(g, e, call);
 }
@@ -362,8 +362,8 @@ static int add_to_device(struct gathering *g, const struct profile_work *e, uint
 		d->device.last_ns = end_ns;
 	d->device.works += !e->cut.continued;
 	d->device.work_ns += profile_work_ns(e);
-	/* Of bursts nobody knows what ran between them. */
-	return g->s->in_bursts ? 0 : busy_add(&d->busy, e->start_ns, end_ns);
+	/* Nobody knows what ran beside it. */
+	return g->s->estimated ? 0 : busy_add(&d->busy, e->start_ns, end_ns);
 }
 
 /* True when this launch of a graph was not seen before. One launch has many works, which mostly but
@@ -437,8 +437,8 @@ static uint64_t key_of_copy(const struct profile_op *op)
 static int estimate_work(
 	struct gathering *g, const struct profile_work *e, const struct profile_op *op)
 {
-	const struct estimate_part part = {
-		e->burst, e->weight, e->duration_ns, e->bytes, e->cut.continued};
+	const struct estimate_part part = {e->burst, e->weight, profile_sort(g->r, e),
+		e->duration_ns, e->bytes, e->cut.continued};
 	struct estimates *all = &g->estimates;
 	int error = estimates_add(all, ESTIMATE_WORK, 0, &part);
 
@@ -470,7 +470,7 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	error = error ?: add_to_op(g, e);
 	error = error ?: add_to_device(g, e, op ? op->device : 0);
 	error = error ?: add_to_thread(g, e);
-	if (!error && g->s->in_bursts)
+	if (!error && g->s->estimated)
 		error = estimate_work(g, e, op);
 	return error;
 }
@@ -1066,7 +1066,8 @@ static int put_tables(struct gathering *g)
 	if (g->s->end_ns < g->s->start_ns)
 		g->s->end_ns = g->s->start_ns;
 	g->s->in_bursts = profile_is_in_bursts(g->r);
-	if (g->s->in_bursts)
+	g->s->estimated = profile_is_estimated(g->r);
+	if (g->s->estimated)
 		put_estimates(g);
 	sort_tables(g->s);
 	return 0;
@@ -1094,6 +1095,7 @@ int summary_read(struct summary *s, struct profile_reader *r)
 
 	g.estimates.bursts = profile_bursts(r);
 	s->in_bursts = profile_is_in_bursts(r);
+	s->estimated = profile_is_estimated(r);
 	error = read_events(&g);
 	error = error ?: put_tables(&g);
 	release_gathering(&g);

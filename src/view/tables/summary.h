@@ -6,9 +6,10 @@
  * (kind of GPU work, launching stack), not for the events. Totals are exact, but for those whose
  * comment calls them an estimate or a bound.
  *
- * Where GPU work was recorded in bursts, all sums and numbers of works, launches and calls are
- * estimates of what there was, with their range; minima, maxima and numbers of stacks, joins and
- * launches without work are of what is in the file. When devices were busy is not known then.
+ * Where GPU work was recorded in bursts, or only some of it has times, all sums and numbers of
+ * works, launches and calls are estimates of what there was, with their range; minima, maxima and
+ * numbers of stacks, joins and launches without work are of what is in the file. When devices were
+ * busy is not known then.
  *
  * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists
  * are sorted by time, longest first; equals by id. Devices are sorted by number.
@@ -116,7 +117,8 @@ struct summary {
 	uint64_t samples, cpu_ns;
 	bool sampled_time; /* as in struct summary_task */
 	uint64_t works, gpu_ns;
-	bool in_bursts; /* GPU work was recorded in bursts; the next lines are for this only */
+	bool in_bursts; /* GPU work was recorded in bursts */
+	bool estimated; /* it was, or only some has times; the next lines are for this only */
 	struct bursts_extent bursts;
 	uint32_t without_bursts;	  /* instances of which nothing is known */
 	uint64_t seen_works, seen_gpu_ns; /* in the file */

@@ -373,12 +373,12 @@ static int add_sync(struct wall_events *e, const struct profile_event *event)
 	return error;
 }
 
-/* Of bursts nobody knows what the waits between them are for, so that no wait is the GPU's. */
+/* Where not all work is recorded nobody knows what waits are for, so that none is the GPU's. */
 static bool is_left_out(const struct wall_events *e, const struct profile_event *event)
 {
 	return (event->kind == EVENT_CALL || event->kind == EVENT_WORK ||
 		       event->kind == EVENT_SYNC) &&
-	       profile_is_in_bursts(e->reader);
+	       profile_is_estimated(e->reader);
 }
 
 static int add_event(struct wall_events *e, const struct profile_event *event)

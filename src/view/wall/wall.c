@@ -476,7 +476,7 @@ static int describe(const struct wall *v)
 	} shares[] = {
 		{"running", running_ns},
 		{"waiting", waiting_ns},
-		{profile_is_in_bursts(v->events.reader) ? NULL : "waiting for the GPU", t->gpu_ns},
+		{profile_is_estimated(v->events.reader) ? NULL : "waiting for the GPU", t->gpu_ns},
 		{"apportioned waits", t->others_ns + t->assumed_ns},
 		{"running, not sampled", t->unsampled_ns},
 		{"not recorded", t->unknown_ns},
