@@ -23,16 +23,16 @@ enum {
 
 /* A piece of work with flags above the fourth takes a second byte for its head. */
 enum {
-	WORK_AS_CALL = 1 << 0,	  /* thread, stack, api and launch_ns are those of its call */
-	WORK_BYTES = 1 << 1,	  /* bytes are given, else 0 */
-	WORK_NODE = 1 << 2,	  /* graph_node and node_stack are given, else 0 */
-	WORK_INSTANCE = 1 << 3,	  /* the instance is given, else as before */
-	WORK_LAUNCH = 1 << 4,	  /* thread, stack, api and launch_ns are given, else 0 */
-	WORK_JOIN = 1 << 5,	  /* join is given, else JOIN_OK */
-	WORK_QUEUED = 1 << 6,	  /* queued_ns is given, else 0 */
-	WORK_SUBMITTED = 1 << 7,  /* submitted_ns is given, else 0 */
-	WORK_STREAM = 1 << 8,	  /* graph_context and graph_stream are given, else 0 */
-	WORK_GRID = 1 << 9,	  /* grid is given, else 0 */
+	WORK_AS_CALL = 1 << 0,	   /* thread, stack, api and launch_ns are those of its call */
+	WORK_BYTES = 1 << 1,	   /* bytes are given, else 0 */
+	WORK_NODE = 1 << 2,	   /* graph_node and node_stack are given, else 0 */
+	WORK_INSTANCE = 1 << 3,	   /* the instance is given, else as before */
+	WORK_LAUNCH = 1 << 4,	   /* thread, stack, api and launch_ns are given, else 0 */
+	WORK_JOIN = 1 << 5,	   /* join is given, else JOIN_OK */
+	WORK_QUEUED = 1 << 6,	   /* queued_ns is given, else 0 */
+	WORK_SUBMITTED = 1 << 7,   /* submitted_ns is given, else 0 */
+	WORK_STREAM = 1 << 8,	   /* graph_context and graph_stream are given, else 0 */
+	WORK_GRID = 1 << 9,	   /* grid is given, else 0 */
 	WORK_STANDS_FOR = 1 << 10, /* stands_for is given, else 0 */
 };
 

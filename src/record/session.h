@@ -74,7 +74,7 @@ struct session_options {
 	bool observes;	       /* programs that cannot be joined: their calls, by probes */
 	/* that run inside GPU kernels of the command; NULL: none. They need `gpu`. */
 	const struct programs *probes;
-	const char *drivers;   /* events of GPU drivers: as drivers_options.monitors; NULL: none */
+	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
 	bool waits;		      /* of threads; with stacks those that last as long as this */
 	uint64_t wait_min_ns;
