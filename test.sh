@@ -109,7 +109,7 @@ done
 show modules "a kernel and modules for it" || echo "they could not be had; tests in virtual machines will say so"
 begin kernel make UNIT=0 check-kernels KERNELS=tests/vm/kernels/$kernel KERNEL_TESTS="$kernel_tests"
 begin sanitized nice -n 10 make -j"$jobs" SAN=1 all tests
-begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-3}"
 begin style nice -n 19 make check-style
 finish kernel "tests on another kernel"
 finish style "style"
