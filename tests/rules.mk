@@ -81,7 +81,12 @@ tests: $(if $(filter 1,$(UNIT)),$(UNIT_TESTS)) $(HELPERS) $(TARGETS)
 TEST_SECONDS ?= 600
 TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
-PROVE := XPUPROF_BUILD=$(abspath $(B)) HARNESS_RULESFILE=tests/order.yml prove --statefile $(B)/tests.state --timer \
+# Where python3 is something that looks for an interpreter each time (pyenv), which takes as long as many a test's script, that
+# is found once.
+real_python = $(shell python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null)
+python_path = $(if $(findstring /shims/,$(shell command -v python3)),PATH="$(real_python):$$PATH")
+
+PROVE = $(python_path) XPUPROF_BUILD=$(abspath $(B)) HARNESS_RULESFILE=tests/order.yml prove --statefile $(B)/tests.state --timer \
 	--failures --comments --exec "setpriv --pdeathsig TERM tests/limited $(TEST_SECONDS)"
 
 # On a machine that is busier than any of them expects, a test of what a moment holds may fail: those that do get one

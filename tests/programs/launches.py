@@ -68,5 +68,5 @@ thread = threading.Thread(target=work)
 thread.start()
 thread.join()
 check(cuda.cuCtxSynchronize())
-time.sleep(0.5)  # names are read from the living process
+time.sleep(2)  # names are read from the living process
 print("done")

@@ -5,11 +5,11 @@
 . "$(dirname "$0")/tap.sh"
 command -v python3 >/dev/null || skip_all "there is no python3"
 
-recorded default --cpu-only --off-cpu -- "$build/tests/vm/busy" 500
-case $err in
-*"no waits"*) ;;
+case $(uname -r) in
+5.[0-9].* | 5.1[01].*) ;;
 *) XPUPROF_BUILD=$build exec "$here/../cli/off_cpu.t" known_waits threads unfinished attached ;;
 esac
+recorded default --cpu-only --off-cpu -- "$build/tests/vm/busy" 500
 is "$status" 0 "without waits everything else is recorded"
 has "$err" "Linux 5.12 or later" "a line says why there are none"
 is "$(printf '%s\n' "$err" | wc -l)" 1 "and nothing more"
