@@ -3,7 +3,7 @@
  * How fast launches and their work go through correlator and writer, and events through the reader.
  *
  *	pipeline [-n PAIRS] [-r RUNS]   a table: medians over RUNS runs, each in a process of its own
- *	pipeline [-n PAIRS] FILE        leaves such a profile in FILE
+ *	pipeline [-n PAIRS] [-s STACKS] FILE   leaves such a profile in FILE
  *	pipeline --read FILE            decodes FILE and prints how long that took
  *
  * A pair is what one launch makes: a marker with a stack, a call, a piece of work; two events of
@@ -58,7 +58,8 @@ struct bench {
 	struct correlator *correlator;
 	struct gpu_events sink;
 	struct shape *shapes;
-	uint32_t stacks[STACKS], threads[THREADS], ops[OPS], apis[2];
+	uint32_t *stacks, stack_count;
+	uint32_t threads[THREADS], ops[OPS], apis[2];
 	uint64_t now_ns;
 	uint32_t correlation[INSTANCES];
 	struct gpu_work late[BATCH]; /* the work of the batch before */
@@ -99,7 +100,10 @@ static void add_stacks(struct bench *b)
 	struct profile_location l = {.kind = FRAME_USER};
 
 	check(profile_add_module(b->writer, &m, &l.module));
-	for (int i = 0; i < STACKS; i++) {
+	b->stacks = calloc(b->stack_count, sizeof(*b->stacks));
+	if (!b->stacks)
+		check(error_set(-ENOMEM, "out of memory"));
+	for (uint32_t i = 0; i < b->stack_count; i++) {
 		uint32_t node = 0;
 
 		for (int depth = 0; depth < DEPTH; depth++) {
@@ -168,6 +172,12 @@ static void draw_shapes(struct bench *b)
 	}
 }
 
+/* Shapes have few stacks; where more are wanted, each launch has another one. */
+static uint32_t stack_of(const struct bench *b, const struct shape *s)
+{
+	return b->stack_count == STACKS ? s->stack : random_below(b->stack_count);
+}
+
 /* The markers of a batch, then its calls; its work is kept for the next batch. */
 static void feed_calls(struct bench *b, const struct shape *shapes, size_t count)
 {
@@ -179,7 +189,7 @@ static void feed_calls(struct bench *b, const struct shape *shapes, size_t count
 		struct gpu_launch launch = {.instance = 1 + instance,
 			.time_ns = b->now_ns + 300,
 			.thread = b->threads[s->thread],
-			.stack = b->stacks[s->stack],
+			.stack = b->stacks[stack_of(b, s)],
 			.kind = s->copy ? CALL_COPY : CALL_LAUNCH};
 
 		b->correlation[instance] += s->id_step;
@@ -246,13 +256,14 @@ static void feed_all(struct bench *b, uint64_t pairs)
 	feed_work(b);
 }
 
-static void write_profile(const char *path, uint64_t pairs, struct result *ret)
+static void write_profile(const char *path, uint64_t pairs, uint32_t stacks, struct result *ret)
 {
 	static struct bench b;
 	struct correlator_options options = {.have_markers = true};
 	struct profile_totals totals;
 	double start_s;
 
+	b.stack_count = stacks;
 	check(profile_writer_open(&b.writer, path));
 	check(profile_set_meta(b.writer, META_COMMAND, "bench/pipeline"));
 	check(profile_set_meta(b.writer, META_SIMULATED, "1"));
@@ -275,6 +286,7 @@ static void write_profile(const char *path, uint64_t pairs, struct result *ret)
 	correlator_free(b.correlator);
 	check(profile_writer_close(b.writer));
 	free(b.shapes);
+	free(b.stacks);
 }
 
 static void read_profile(const char *path, struct result *ret)
@@ -310,7 +322,7 @@ static void run_apart(const char *path, uint64_t pairs, bool reading, struct res
 		if (reading)
 			read_profile(path, ret);
 		else
-			write_profile(path, pairs, ret);
+			write_profile(path, pairs, STACKS, ret);
 		exit(write(fds[1], ret, sizeof(*ret)) != sizeof(*ret));
 	}
 	close(fds[1]);
@@ -376,7 +388,8 @@ static void print_table(uint64_t pairs, int runs)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: pipeline [-n PAIRS] [-r RUNS] [FILE]\n       pipeline --read FILE\n");
+		"usage: pipeline [-n PAIRS] [-r RUNS]\n       pipeline [-n PAIRS] [-s STACKS] "
+		"FILE\n       pipeline --read FILE\n");
 	return 2;
 }
 
@@ -384,21 +397,24 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"read", no_argument, NULL, 'R'}, {0}};
 	uint64_t pairs = 2000000;
+	uint32_t stacks = STACKS;
 	struct result result = {0};
 	bool reading = false;
 	int option, runs = 5;
 
-	while ((option = getopt_long(argc, argv, "n:r:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "n:r:s:", options, NULL)) != -1) {
 		if (option == 'n')
 			pairs = strtoull(optarg, NULL, 10);
 		else if (option == 'r')
 			runs = atoi(optarg);
+		else if (option == 's')
+			stacks = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 'R')
 			reading = true;
 		else
 			return usage();
 	}
-	if (!pairs || runs < 1 || runs > MAX_RUNS || argc - optind > 1 ||
+	if (!pairs || !stacks || runs < 1 || runs > MAX_RUNS || argc - optind > 1 ||
 		(reading && optind == argc))
 		return usage();
 	if (optind == argc) {
@@ -407,7 +423,7 @@ int main(int argc, char **argv)
 		read_profile(argv[optind], &result);
 		printf("%" PRIu64 " events in %.3f s of CPU time\n", result.events, result.read_s);
 	} else {
-		write_profile(argv[optind], pairs, &result);
+		write_profile(argv[optind], pairs, stacks, &result);
 	}
 	return 0;
 }

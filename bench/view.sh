@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # How fast `xpuprof view` answers over PAIRS launches with their work (two events each), and how much memory it takes: until
-# the first picture, until all is read, the flame graph of ranges and of all, the time axis, and the report. Two recordings:
-# 8 GPUs with 1,000 operations (bench/profile_gen.c), and one GPU with 3,000 stacks (bench/pipeline.c). CPU is the server's.
+# the first picture, until all is read, the flame graph of ranges and of all, the time axis, and the report. Three recordings:
+# 8 GPUs with 1,000 operations (bench/profile_gen.c), one GPU with 3,000 stacks, and one with a million, of launches that each
+# are from another (bench/pipeline.c). CPU is the server's.
 #
 #	bench/view.sh [PAIRS [RANGES]]
 build=$("$(dirname "$0")/needs" xpuprof bench/pipeline bench/profile_gen) || exit
@@ -11,6 +12,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$build/bench/profile_gen" "$work/8-gpus.xpu" "$pairs" || exit 1
 "$build/bench/pipeline" -n "$pairs" "$work/1-gpu.xpu" || exit 1
+"$build/bench/pipeline" -n "$pairs" -s 1000000 "$work/stacks.xpu" || exit 1
 PYTHONPATH=$(dirname "$0") python3 - "$build/xpuprof" "$work" "$pairs" "${2:-20}" <<'END_OF_PYTHON'
 import http.client, json, os, random, signal, statistics, subprocess, sys, time, urllib.parse
 from results import note
@@ -97,6 +99,6 @@ def measure(file):
 
 
 print(f"{pairs:,} launches with their work, {ranges} ranges\n\nprofile what                                 median ms   most ms    CPU ms   limit")
-for profile in "8-gpus", "1-gpu":
+for profile in "8-gpus", "1-gpu", "stacks":
     measure(profile)
 END_OF_PYTHON

@@ -53,7 +53,8 @@ static struct profile_reader *write_stacks(uint32_t ret_stacks[6])
 
 static void calls_in_one_function_without_a_name_are_one_path(void)
 {
-	uint32_t stacks[6], *first = NULL;
+	const uint32_t *first = NULL;
+	uint32_t stacks[6];
 	struct profile_reader *r = write_stacks(stacks);
 	struct internals i;
 
@@ -62,7 +63,6 @@ static void calls_in_one_function_without_a_name_are_one_path(void)
 	CHECK(first && first[stacks[1]] == stacks[0]);
 	for (int n = 2; first && n < 6; n++)
 		CHECK(first[stacks[n]] == stacks[n]);
-	free(first);
 	internals_release(&i);
 	profile_reader_close(r);
 }
@@ -182,7 +182,8 @@ static void a_function_that_calls_itself_leaves_room_for_its_caller(void)
 
 static void paths_that_differ_only_in_how_deep_a_function_calls_itself_are_one(void)
 {
-	uint32_t stack, *first = NULL;
+	const uint32_t *first = NULL;
+	uint32_t stack;
 	struct profile_reader *r = write_recursion(20, &stack);
 	struct internals i;
 
@@ -191,7 +192,6 @@ static void paths_that_differ_only_in_how_deep_a_function_calls_itself_are_one(v
 	for (uint32_t inner = 2; first && inner <= stack; inner++)
 		CHECK(first[inner] == 2);
 	CHECK(first && first[1] == 1);
-	free(first);
 	internals_release(&i);
 	profile_reader_close(r);
 }

@@ -244,7 +244,7 @@ static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 static int find_gaps(struct gaps *g, const struct internals *in)
 {
 	struct gap_stacks stacks = {0};
-	uint32_t *merged = NULL;
+	const uint32_t *merged = NULL;
 	int error = 0;
 
 	if (!g->events.works.count)
@@ -253,7 +253,6 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 		error = error_memory(SUBJECT);
 	error = error ?: add_devices(g, &stacks);
 	gap_stacks_release(&stacks);
-	free(merged);
 	return error;
 }
 

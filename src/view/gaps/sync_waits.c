@@ -22,7 +22,7 @@ struct finding {
 	const struct gap_events *events;
 	const struct profile_reader *reader;
 	struct order ended; /* works, by process and end */
-	uint32_t *merged;
+	const uint32_t *merged;
 	struct interner *rows;
 };
 
@@ -206,6 +206,5 @@ int sync_waits_find(
 		qsort(s->waits.items, s->waits.count, sizeof(*s->waits.items), by_time);
 	interner_free(f.rows);
 	order_release(&f.ended);
-	free(f.merged);
 	return error ? error_set(error, "not enough memory for waits for GPUs") : 0;
 }

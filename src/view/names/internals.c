@@ -150,7 +150,9 @@ int internals_init(struct internals *i, const struct profile_reader *r)
 {
 	struct profile_counts counts = profile_counts(r);
 
-	*i = (struct internals){.reader = r};
+	*i = (struct internals){.reader = r, .merged = calloc(PATH_FRAMES, sizeof(*i->merged))};
+	if (!i->merged)
+		return error_memory("the stacks");
 	if (!python_frames_exist(r))
 		return 0;
 	i->modules = calloc((size_t)counts.modules + 1, 1);
@@ -175,6 +177,9 @@ void internals_release(struct internals *i)
 	free(i->locations);
 	free(i->stacks);
 	free(i->programs);
+	for (unsigned int which = 0; i->merged && which < PATH_FRAMES; which++)
+		free(i->merged[which]);
+	free(i->merged);
 	*i = (struct internals){0};
 }
 

@@ -37,6 +37,13 @@
 
 #include "profile/reader.h"
 
+/* Which frames are of a path. */
+enum path_frames {
+	PATH_PROGRAM, /* of Python's interpreter and of the libraries of GPU vendors none */
+	PATH_SHOWN,   /* all that flame graphs show */
+	PATH_FRAMES,
+};
+
 struct internals {
 	const struct profile_reader *reader;
 	uint8_t *modules;     /* by module */
@@ -44,6 +51,8 @@ struct internals {
 	uint8_t *stacks;      /* by stack node */
 	uint32_t *programs;   /* by stack node: the nearest to it of the program's own; 0: none */
 	uint32_t stack_count; /* 0: there are no Python frames in this profile */
+	/* launch_path_merge's, by enum path_frames, once it was asked for; NULL: not yet */
+	uint32_t **merged;
 };
 
 /* 0 or -ENOMEM with error_text; release it in either case. */

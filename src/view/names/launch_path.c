@@ -160,7 +160,7 @@ static bool is_left_out(
  * Two calls of one function differ by their addresses only. Parents have smaller ids. What is
  * hidden is no part of a path.
  */
-int launch_path_merge(const struct internals *i, enum path_frames which, uint32_t **ret)
+static int merge(const struct internals *i, enum path_frames which, uint32_t **ret)
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
@@ -187,6 +187,14 @@ int launch_path_merge(const struct internals *i, enum path_frames which, uint32_
 		free(first);
 	else
 		*ret = first;
+	return error;
+}
+
+int launch_path_merge(const struct internals *i, enum path_frames which, const uint32_t **ret)
+{
+	int error = i->merged[which] ? 0 : merge(i, which, &i->merged[which]);
+
+	*ret = i->merged[which];
 	return error;
 }
 

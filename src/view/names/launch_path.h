@@ -12,18 +12,12 @@
 
 #define LAUNCH_PATH_MAX 8
 
-/* Which frames are of a path. */
-enum path_frames {
-	PATH_PROGRAM, /* of Python's interpreter and of the libraries of GPU vendors none */
-	PATH_SHOWN,   /* all that flame graphs show */
-};
-
 /* The part of a launching stack that leads to the call; 0 when there is nothing of it. */
 uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack);
 
-/* Allocates, by stack, the first stack through the same functions (itself, where there is none
- * before); free() it. 0 or -ENOMEM. */
-int launch_path_merge(const struct internals *i, enum path_frames which, uint32_t **ret);
+/* By stack, the first stack through the same functions (itself, where there is none before): made
+ * when it is first asked for, and owned by the internals. One thread at a time. 0 or -ENOMEM. */
+int launch_path_merge(const struct internals *i, enum path_frames which, const uint32_t **ret);
 
 /* The innermost `most` (at most LAUNCH_PATH_MAX) named functions of a path, outermost first, as ids
  * of locations; none of the kernel. Returns how many there are. */

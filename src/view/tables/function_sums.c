@@ -34,7 +34,7 @@ struct reading {
 	bool inlines;
 	struct map named, nameless, python; /* see map_for: -> function */
 	struct map paths; /* function << 32 | path of its caller: the function's own time there */
-	uint32_t *first;  /* see launch_path_merge */
+	const uint32_t *first;	      /* see launch_path_merge */
 	uint32_t *of_location;	      /* by location: its function; 0: not looked up yet */
 	struct vec(uint32_t) entered; /* by function - 1: how many nodes of it the walk is in */
 	struct node *nodes;	      /* by stack node; 0 is the parent of roots */
@@ -488,7 +488,6 @@ int function_sums_read(struct function_sums *f, const struct stack_sums *stacks,
 	map_release(&d.nameless);
 	map_release(&d.python);
 	map_release(&d.paths);
-	free(d.first);
 	vec_release(&d.entered);
 	free(d.of_location);
 	free(d.nodes);

@@ -608,8 +608,8 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 
 /* The ways to launching calls. */
 struct paths {
-	uint32_t *first;   /* see launch_path_merge */
-	uint32_t *path_of; /* by stack: its path + 1; 0: not looked up yet */
+	const uint32_t *first; /* see launch_path_merge */
+	uint32_t *path_of;     /* by stack: its path + 1; 0: not looked up yet */
 };
 
 static uint32_t path_of(const struct gathering *g, struct paths *p, uint32_t stack)
@@ -667,7 +667,6 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 		k->stack_ns = sum->value;
 	}
 	map_release(&sums);
-	free(paths.first);
 	free(paths.path_of);
 	return error;
 }

@@ -218,7 +218,8 @@ static int merge_doings(struct wait_shares *s, const struct internals *internals
 
 int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 {
-	uint32_t *merged, *rows = NULL;
+	const uint32_t *merged;
+	uint32_t *rows = NULL;
 	int error;
 
 	if (!s->rows.count)
@@ -229,7 +230,6 @@ int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 	error = merge_rows(s, internals, merged, &rows);
 	error = error ?: merge_doings(&s->meanwhile.doings, internals, merged, rows);
 	free(rows);
-	free(merged);
 	interner_free(s->ids);
 	s->ids = NULL;
 	wait_shares_finish(&s->wakers);
