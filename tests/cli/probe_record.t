@@ -144,6 +144,16 @@ def check_sizes():
     tap.result(recorded == measured, "a recording has the same", recorded, measured)
 
 
+def check_long_names():
+    """Names of kernels are the program's: one that takes more of the stack to be made readable than a thread has."""
+    path = os.path.join(FOLDER, "long.ptx")
+    with open(SHAPES, encoding="utf-8") as shapes, open(path, "w", encoding="utf-8") as text:
+        text.write(shapes.read() + "\n.visible .entry _Z1f" + 7000 * "P" + "i()\n{\n\tret;\n}\n")
+    done = run("probe", "blocktime", "-k", "*vector_ad?", "--", TARGET, path, "thin")
+    tap.result(not done.returncode and f"  {3 * BLOCKS * THREADS:,} threads\n" in done.stdout, "names are not made readable on the program's stack",
+               done.returncode, done.stdout, done.stderr)
+
+
 def check_use():
     for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
                            (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
@@ -164,6 +174,7 @@ def check():
     check_late()
     check_files()
     check_sizes()
+    check_long_names()
     check_use()
 
 
