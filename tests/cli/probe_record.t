@@ -114,6 +114,10 @@ def check_files():
     names = [m["name"] for m in report["probes"]["objects"][0]["maps"]]
     tap.result(not done.returncode and names and report["probes"]["kernels"], "an object file is in the recording, with its types", report["probes"],
                done.stderr)
+    slow = "map 'counts' of '" + OBJECT + "' is slow: programs in every thread use atomics on it"
+    tap.result(slow in done.stderr, "a map that threads wait for is named", done.stderr)
+    done = run("probe", "-e", OBJECT, "--warp", "--", TARGET, SHAPES, "launch")
+    tap.result(not done.returncode and "is slow" not in done.stderr, "and not where one thread of a warp runs the program", done.stderr)
     done, _, report = record("launch", "--probe", "blocks", "--probe-only", "no_such_kernel")
     tap.result(not done.returncode and "no kernel was loaded that the programs of --probe are for" in done.stderr
                and not report["probes"]["kernels"], "a recording without such kernels says so", done.stderr)
