@@ -11,7 +11,7 @@ sim: $(SIM_LIBRARIES)
 
 # The interpreter of PTX, and what the driver needs of src/ to read PTX and fatbins.
 SIM_PTX := $(call SIM_OBJECTS,ptx)
-SIM_SRC := $(addprefix $(B)/sim/src/,ptx/lex.o ptx/module.o ptx/fatbin.o ptx/unpack.o base/buf.o base/error.o)
+SIM_SRC := $(addprefix $(B)/sim/src/,ptx/lex.o ptx/module.o ptx/module_functions.o ptx/module_variables.o ptx/fatbin.o ptx/unpack.o base/buf.o base/error.o)
 $(SIM_PTX) $(B)/sim/driver/compute.o $(B)/sim/driver/module.o: COMMON += -I.
 
 $(B)/sim/libcuda.so.1: $(call SIM_OBJECTS,driver) $(SIM_PTX) $(SIM_SRC)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PRINTF_BYTES 127 /* that are tried at first */
+
 void buf_release(struct buf *b)
 {
 	free(b->data);
@@ -76,13 +78,22 @@ void buf_printf(struct buf *b, const char *format, ...)
 	va_list args;
 	int length;
 
+	/* Most texts have room at once. */
+	if (!buf_reserve(b, PRINTF_BYTES))
+		return;
 	va_start(args, format);
-	length = vsnprintf(NULL, 0, format, args);
+	length = vsnprintf(b->data + b->size, PRINTF_BYTES + 1, format, args);
 	va_end(args);
 	if (length < 0) {
 		b->failed = true;
+		b->data[b->size] = '\0';
 		return;
 	}
+	if (length <= PRINTF_BYTES) {
+		b->size += (size_t)length;
+		return;
+	}
+	b->data[b->size] = '\0';
 	if (!buf_reserve(b, (size_t)length))
 		return;
 	va_start(args, format);

@@ -161,6 +161,19 @@ static int place_map(struct map_place *p, const struct ebpf_map *m, const struct
 	return check_size(m, p->bytes, options);
 }
 
+/* Threads that change one word wait for each other. */
+static bool is_contended(const struct ebpf_object *o, const struct analysis *analyses, size_t count,
+	uint32_t map, const struct map_place *p)
+{
+	if (p->copies > 1 || (p->shape != EBPF_ARRAY && p->shape != EBPF_HASH))
+		return false;
+	for (size_t i = 0; i < count && i < o->programs.count; i++)
+		if (o->programs.items[i].site.per_thread &&
+			analyses[i].map_use[map] & (MAP_ADDED_4 | MAP_ADDED_8 | MAP_ATOMIC))
+			return true;
+	return false;
+}
+
 static void put(struct layout *l, struct map_place *p)
 {
 	if (p->shape != EBPF_RING && p->is_outside)
@@ -191,6 +204,7 @@ int layout_make(struct layout *l, const struct ebpf_object *o, const struct anal
 
 		if (error)
 			return error;
+		l->maps[i].is_contended = is_contended(o, analyses, count, i, &l->maps[i]);
 		put(l, &l->maps[i]);
 	}
 	for (size_t i = 0; i < count; i++)

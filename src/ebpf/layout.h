@@ -21,6 +21,8 @@ struct map_place {
 	uint8_t sum_bytes;
 	/* Told to people: it only fits in fewer copies than there are SMs. */
 	bool is_squeezed;
+	/* So too: it is kept once, and a program uses atomics on it that runs in every thread. */
+	bool is_contended;
 	uint64_t stride;      /* bytes from copy to copy; of a ring, of its records */
 	uint64_t bytes;	      /* all copies together */
 	uint32_t value_bytes; /* a multiple of 8 */

@@ -388,6 +388,18 @@ static int make_file(struct plan *p, const struct buf *bytes)
 	return 0;
 }
 
+void plan_warn(const struct plan *p, struct buf *out)
+{
+	vec_foreach (o, &p->objects)
+		for (uint32_t i = 0; i < o->bodies.layout.map_count; i++)
+			if (o->bodies.layout.maps[i].is_contended)
+				buf_printf(out,
+					"map '%s' of '%s' is slow: programs in every thread use "
+					"atomics on it, and threads wait for each other there "
+					"(--warp runs them once for each warp)\n",
+					o->object->maps.items[i].name, o->name);
+}
+
 int plan_seal(struct plan *p, const struct plan_options *options)
 {
 	struct probe_plan head = {

@@ -63,5 +63,7 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 /* "NAME[KEY]=VALUE": numbers in an array, or in a variable of a section. 0 or -errno with
  * error_text. Behind the last object. */
 int plan_set(struct plan *p, const char *setting);
+/* Lines about what programs will cost more than they need to. */
+void plan_warn(const struct plan *p, struct buf *out);
 /* Makes `fd`: 0 or -errno with error_text. */
 int plan_seal(struct plan *p, const struct plan_options *options);

@@ -36,18 +36,16 @@ static bool is_return(const struct ptx_statement *i)
 
 int ptx_find_labels(struct ptx_splicer *s)
 {
-	struct ptx_walk walk = ptx_walk_of(s->kernel);
-	struct ptx_statement i;
 	size_t open = 0; /* the first of the labels that the next instruction is behind */
 
 	s->labels.count = 0;
-	while ((i = ptx_walk_next(&walk)).kind < PTX_BODY_END) {
-		struct ptx_label label = {.name = {i.op.text, i.op.size}};
+	vec_foreach (i, &s->statements) {
+		struct ptx_label label = {.name = {i->op.text, i->op.size}};
 
-		if (i.kind == PTX_LABEL && vec_push(&s->labels, label))
+		if (i->kind == PTX_LABEL && vec_push(&s->labels, label))
 			return -ENOMEM;
-		for (; i.kind == PTX_INSTRUCTION && open < s->labels.count; open++)
-			s->labels.items[open].leaves = is_return(&i) && !i.predicate.size;
+		for (; i->kind == PTX_INSTRUCTION && open < s->labels.count; open++)
+			s->labels.items[open].leaves = is_return(i) && !i->predicate.size;
 	}
 	for (; open < s->labels.count; open++)
 		s->labels.items[open].leaves = true; /* the end of the body */

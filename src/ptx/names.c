@@ -31,21 +31,34 @@ static void append_plain(struct buf *b, const char *readable)
 bool ptx_names_set(struct ptx_names *n, const char *mangled, size_t size)
 {
 	buf_reset(&n->mangled);
-	buf_reset(&n->readable);
-	buf_reset(&n->plain);
 	buf_append(&n->mangled, mangled, size);
 	buf_putc(&n->mangled, 0);
-	if (n->mangled.failed)
-		return false;
-	demangle(n->mangled.data, &n->readable);
-	append_plain(&n->plain, buf_text(&n->readable));
+	n->has_readable = false;
+	return !n->mangled.failed;
+}
+
+/* To read a name takes much longer than all else that is done with a kernel. */
+static bool read_name(struct ptx_names *n)
+{
+	if (!n->has_readable) {
+		buf_reset(&n->readable);
+		buf_reset(&n->plain);
+		demangle(n->mangled.data, &n->readable);
+		append_plain(&n->plain, buf_text(&n->readable));
+		n->has_readable = true;
+	}
 	return !n->readable.failed && !n->plain.failed;
 }
 
-bool ptx_names_match(const struct ptx_names *n, const char *glob)
+bool ptx_names_match(struct ptx_names *n, const char *glob, bool *ret_failed)
 {
-	return !fnmatch(glob, buf_text(&n->mangled), 0) ||
-	       !fnmatch(glob, buf_text(&n->readable), 0) || !fnmatch(glob, buf_text(&n->plain), 0);
+	if (!strcmp(glob, "*") || !fnmatch(glob, n->mangled.data, 0))
+		return true;
+	if (!read_name(n)) {
+		*ret_failed = true;
+		return false;
+	}
+	return !fnmatch(glob, buf_text(&n->readable), 0) || !fnmatch(glob, buf_text(&n->plain), 0);
 }
 
 void ptx_names_release(struct ptx_names *n)

@@ -11,9 +11,11 @@
  * and that without its parameters and a "void " before it. */
 struct ptx_names {
 	struct buf mangled, readable, plain;
+	bool has_readable; /* the latter two are there */
 };
 
 /* False when memory is short. */
 bool ptx_names_set(struct ptx_names *n, const char *mangled, size_t size);
-bool ptx_names_match(const struct ptx_names *n, const char *glob);
+/* Sets *ret_failed when memory is short. A name is made readable only where a glob needs it. */
+bool ptx_names_match(struct ptx_names *n, const char *glob, bool *ret_failed);
 void ptx_names_release(struct ptx_names *n);

@@ -25,38 +25,49 @@ uint64_t ptx_kernel_hash(const char *name, size_t size)
 	return hash;
 }
 
+static bool is_of_word(char c)
+{
+	return strchr("_$.", c) || (c >= '0' && c <= '9') ||
+	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static bool begins(const char *at, const char *end, const char *name)
+{
+	size_t size = strlen(name);
+
+	return (size_t)(end - at) >= size && !memcmp(at, name, size);
+}
+
 /* Names of ours in a text that is not ours: it has been spliced before. */
 static bool has_our_names(const char *text, size_t size)
 {
-	static const char *const names[] = {"xpu_", "__xpuprof_"};
+	const char *end = text + size;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t length = strlen(names[i]);
-		const char *at = text, *end = text + size;
-
-		while ((at = memmem(at, (size_t)(end - at), names[i], length))) {
-			if (at == text ||
-				!(strchr("_$.", at[-1]) || (at[-1] >= '0' && at[-1] <= '9') ||
-					((at[-1] | 0x20) >= 'a' && (at[-1] | 0x20) <= 'z')))
-				return true;
-			at += length;
-		}
+	for (const char *at = text; (at = memmem(at, (size_t)(end - at), "xpu", 3)); at += 3) {
+		if (begins(at, end, "xpu_") && (at == text || !is_of_word(at[-1])))
+			return true;
+		if (begins(at, end, "xpuprof_") && at - text >= 2 && at[-1] == '_' &&
+			at[-2] == '_' && (at - text == 2 || !is_of_word(at[-3])))
+			return true;
 	}
 	return false;
 }
 
-static int choose(struct ptx_splicer *s, const struct ptx_names *names)
+static int choose(struct ptx_splicer *s, struct ptx_names *names)
 {
 	const struct ptx_probes *p = s->probes;
+	bool failed = false;
 
 	s->chosen.count = 0;
-	if (p->only && !ptx_names_match(names, p->only))
-		return 0;
+	if (p->only && !ptx_names_match(names, p->only, &failed))
+		return failed ? error_memory("a kernel's name") : 0;
 	for (size_t i = 0; i < p->body_count; i++)
-		if (ptx_names_match(names, p->bodies[i].kernels) &&
+		if (ptx_names_match(names, p->bodies[i].kernels, &failed) &&
 			vec_push(&s->chosen, (struct ptx_chosen){&p->bodies[i], s->uses[i],
 						     (uint32_t)i, false}) < 0)
 			return error_memory("probes");
+	if (failed)
+		return error_memory("a kernel's name");
 	vec_foreach (c, &s->chosen)
 		vec_foreach (other, &s->chosen)
 			if (c->body->pair != PTX_NO_PAIR && c->body->pair == other->body->pair &&
@@ -108,7 +119,7 @@ static void write_entry(struct ptx_splicer *s)
 {
 	struct buf *b = &s->out.text;
 
-	buf_printf(b, entry_text, ptx_word_space(s), ptx_word_space(s));
+	buf_append(b, s->entry.data, s->entry.size);
 	vec_foreach (c, &s->chosen)
 		if (declares(s, c))
 			buf_printf(b, "\t.reg .b64 %%xpu_keep%d;\n\tmov.b64 %%xpu_keep%d, 0;\n",
@@ -129,50 +140,64 @@ static int note_access(
 	return vec_push(&s->out.lines, l);
 }
 
+/* Once: where threads leave is known only at the end. */
+static int read_body(struct ptx_splicer *s)
+{
+	struct ptx_walk walk = ptx_walk_of(s->kernel);
+	struct ptx_statement i;
+
+	s->statements.count = 0;
+	do {
+		i = ptx_walk_next(&walk);
+		if (vec_push(&s->statements, i))
+			return -ENOMEM;
+	} while (i.kind < PTX_BODY_END);
+	return 0;
+}
+
 /* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
 static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	bool memory = has_memory(s), at_exit = has_site(s, PTX_AT_EXIT);
-	struct ptx_walk walk = ptx_walk_of(s->kernel);
-	struct ptx_statement i;
+	const struct ptx_statement *i;
 	uint32_t insn = 0, file = 0, line = 0;
 	bool runs_off = true; /* to what comes next */
 
-	if (at_exit && ptx_find_labels(s))
-		return error_memory("labels of a kernel");
-	while ((i = ptx_walk_next(&walk)).kind != PTX_BODY_END) {
+	if (read_body(s) || (at_exit && ptx_find_labels(s)))
+		return error_memory("statements of a kernel");
+	for (i = s->statements.items; i->kind != PTX_BODY_END; i++) {
 		struct ptx_memory m;
 		enum ptx_seen seen;
 
-		if (i.kind == PTX_DAMAGED)
+		if (i->kind == PTX_DAMAGED)
 			return error_set(-EINVAL, "a statement of kernel '%s' does not read as PTX",
 				probed->name);
-		if (i.kind == PTX_LINE) {
-			s->loc = (struct ptx_text){i.start, (size_t)(i.end - i.start)};
-			file = i.file;
-			line = i.line;
+		if (i->kind == PTX_LINE) {
+			s->loc = (struct ptx_text){i->start, (size_t)(i->end - i->start)};
+			file = i->file;
+			line = i->line;
 			continue;
 		}
 		runs_off = true;
-		if (i.kind == PTX_LABEL)
+		if (i->kind == PTX_LABEL)
 			continue;
-		if (at_exit && ptx_leaves(s, &i)) {
-			ptx_write_leave(s, from, &i);
+		if (at_exit && ptx_leaves(s, i)) {
+			ptx_write_leave(s, from, i);
 			probed->returns++;
-			runs_off = i.predicate.size;
+			runs_off = i->predicate.size;
 		}
-		seen = memory ? ptx_memory_of(&i.op, &i.operands, &m) : PTX_NO_ACCESS;
+		seen = memory ? ptx_memory_of(&i->op, &i->operands, &m) : PTX_NO_ACCESS;
 		s->out.unseen_accesses += seen == PTX_NOT_SEEN;
 		if (seen == PTX_SEEN) {
-			struct ptx_site_at at = {PTX_AT_ACCESS, &m, &i, insn++};
+			struct ptx_site_at at = {PTX_AT_ACCESS, &m, i, insn++};
 
-			ptx_copy(s, from, i.start);
+			ptx_copy(s, from, i->start);
 			if (ptx_write_site(s, &at) &&
 				(probed->accesses++, note_access(s, &at, file, line)) < 0)
 				return error_memory("accesses of a kernel");
 		}
 	}
-	ptx_copy(s, from, i.start);
+	ptx_copy(s, from, i->start);
 	if (at_exit && runs_off)
 		ptx_write_last_leave(s);
 	return 0;
@@ -252,6 +277,9 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 	}
 	ptx_copy(s, from, start + m->behind_header);
 	s->out.word_in_global = (m->const_bytes + 7) / 8 * 8 + WORDS_BYTES > PTX_CONST_BYTES;
+	buf_printf(&s->entry, entry_text, ptx_word_space(s), ptx_word_space(s));
+	if (s->entry.failed)
+		return error_memory("spliced PTX");
 	buf_puts(b, "\n");
 	if (s->file)
 		buf_printf(b, ".file %u \"" PTX_PROBE_FILE "\"\n", s->file);
@@ -390,7 +418,9 @@ int ptx_splice(
 	ptx_names_release(&names);
 	ptx_module_release(&s.module);
 	vec_release(&s.chosen);
+	vec_release(&s.statements);
 	vec_release(&s.labels);
+	buf_release(&s.entry);
 	free(s.uses);
 	return error;
 }

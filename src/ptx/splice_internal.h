@@ -41,16 +41,18 @@ struct ptx_label {
 struct ptx_splicer {
 	const struct ptx_probes *probes;
 	struct ptx_module module;
-	uint32_t *uses; /* of each body */
-	uint32_t file;	/* number of the probes' own .file; 0: the module has no lines */
+	uint32_t *uses;	  /* of each body */
+	uint32_t file;	  /* number of the probes' own .file; 0: the module has no lines */
+	struct buf entry; /* what each kernel begins with */
 	struct ptx_spliced out;
 
 	/* The kernel at hand. */
 	const struct ptx_function *kernel;
 	uint64_t kernel_hash;
 	struct vec(struct ptx_chosen) chosen;
-	struct vec(struct ptx_label) labels; /* by name; only where there is an exit body */
-	struct ptx_text loc;		     /* the .loc in effect; size 0: none */
+	struct vec(struct ptx_statement) statements; /* of its body, to its end */
+	struct vec(struct ptx_label) labels;	     /* by name; only where there is an exit body */
+	struct ptx_text loc;			     /* the .loc in effect; size 0: none */
 };
 
 /* Copies the text from *from up to `to`. */

@@ -58,6 +58,7 @@ int probes_open(struct probes **ret, const struct probes_options *options, struc
 	p->server.on_record = recorded_record;
 	p->server.context = &p->recorded;
 	p->asked_ns = clock_now_ns();
+	plan_warn(&p->plan, options->notes);
 	*ret = p;
 	return 0;
 }

@@ -24,8 +24,10 @@ struct probes_options {
 	struct target_user *user; /* borrowed; gets the environment */
 	int folder_fd;		  /* the recording's own */
 	const char *folder;
+	struct buf *notes;
 };
 
+/* `notes` gets lines that the user should read. */
 int probes_open(struct probes **ret, const struct probes_options *options, struct profile_writer *w,
 	struct tasks *t);
 void probes_close(struct probes *p);

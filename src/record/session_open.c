@@ -245,7 +245,8 @@ static int open_probes(struct session *s)
 	const struct probes_options options = {.programs = s->options.probes,
 		.user = s->user,
 		.folder_fd = s->runtime_dir.fd,
-		.folder = s->runtime_dir.path};
+		.folder = s->runtime_dir.path,
+		.notes = &s->notes};
 
 	return probes_open(&s->probes, &options, s->writer, s->tasks);
 }

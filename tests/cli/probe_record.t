@@ -114,6 +114,10 @@ def check_files():
     names = [m["name"] for m in report["probes"]["objects"][0]["maps"]]
     tap.result(not done.returncode and names and report["probes"]["kernels"], "an object file is in the recording, with its types", report["probes"],
                done.stderr)
+    slow = "map 'counts' of '" + OBJECT + "' is slow: programs in every thread use atomics on it"
+    tap.result(slow in done.stderr, "a map that threads wait for is named", done.stderr)
+    done = run("probe", "-e", OBJECT, "--warp", "--", TARGET, SHAPES, "launch")
+    tap.result(not done.returncode and "is slow" not in done.stderr, "and not where one thread of a warp runs the program", done.stderr)
     done, _, report = record("launch", "--probe", "blocks", "--probe-only", "no_such_kernel")
     tap.result(not done.returncode and "no kernel was loaded that the programs of --probe are for" in done.stderr
                and not report["probes"]["kernels"], "a recording without such kernels says so", done.stderr)
@@ -144,6 +148,16 @@ def check_sizes():
     tap.result(recorded == measured, "a recording has the same", recorded, measured)
 
 
+def check_long_names():
+    """Names of kernels are the program's: one that takes more of the stack to be made readable than a thread has."""
+    path = os.path.join(FOLDER, "long.ptx")
+    with open(SHAPES, encoding="utf-8") as shapes, open(path, "w", encoding="utf-8") as text:
+        text.write(shapes.read() + "\n.visible .entry _Z1f" + 7000 * "P" + "i()\n{\n\tret;\n}\n")
+    done = run("probe", "blocktime", "-k", "*vector_ad?", "--", TARGET, path, "thin")
+    tap.result(not done.returncode and f"  {3 * BLOCKS * THREADS:,} threads\n" in done.stdout, "names are not made readable on the program's stack",
+               done.returncode, done.stdout, done.stderr)
+
+
 def check_use():
     for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
                            (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
@@ -164,6 +178,7 @@ def check():
     check_late()
     check_files()
     check_sizes()
+    check_long_names()
     check_use()
 
 

@@ -346,6 +346,28 @@ static void mode_unload(void)
 	}
 }
 
+static void *launch_there(void *unused)
+{
+	OK(d.cuCtxSetCurrent(shared_context));
+	launch_some();
+	return NULL;
+}
+
+/* A thread whose stack is as small as those of some thread pools. */
+static void mode_thin(void)
+{
+	pthread_attr_t thin;
+	pthread_t thread;
+
+	shared_context = context_new();
+	pthread_attr_init(&thin);
+	if (pthread_attr_setstacksize(&thin, 256 << 10) ||
+		pthread_create(&thread, &thin, launch_there, NULL))
+		exit(4);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&thin);
+}
+
 static void wait_for(pid_t child)
 {
 	int status;
@@ -493,6 +515,7 @@ static const struct {
 	{"contexts", mode_contexts},
 	{"reset", mode_reset},
 	{"unload", mode_unload},
+	{"thin", mode_thin},
 	{"fork-after", mode_fork_after},
 	{"fork-before", mode_fork_before},
 	{"no-exit", mode_no_exit},

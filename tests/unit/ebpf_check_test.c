@@ -359,7 +359,7 @@ static void what_is_done_with_maps_is_known(void)
 	CHECK(use_of(&one, PAIRS) == MAP_SET);
 	CHECK(use_of(&add, COUNTS) == (MAP_LOOKED_UP | MAP_ADDED_8));
 	CHECK(use_of(&add, PAIRS) == 0);
-	CHECK(use_of(&fetch, COUNTS) == (MAP_LOOKED_UP | MAP_WRITTEN | MAP_READ));
+	CHECK(use_of(&fetch, COUNTS) == (MAP_LOOKED_UP | MAP_ATOMIC | MAP_WRITTEN | MAP_READ));
 	CHECK(use_of(&store, COUNTS) == (MAP_LOOKED_UP | MAP_WRITTEN));
 }
 

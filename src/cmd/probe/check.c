@@ -24,6 +24,9 @@ static void put_map(struct buf *out, const struct ebpf_map *m, const struct map_
 			out, ", kept %u times and added up, as programs only add to it", p->copies);
 	if (p->is_squeezed)
 		buf_puts(out, " (--map-memory allows no more)");
+	if (p->is_contended)
+		buf_puts(out,
+			", for which threads wait, as programs in every thread use atomics on it");
 	if (p->is_outside)
 		buf_puts(out, ", in host memory");
 	buf_putc(out, '\n');

@@ -211,6 +211,22 @@ static int run_command(struct run *r, char **command)
 	return status;
 }
 
+static void warn(const struct plan *plan)
+{
+	struct buf lines = BUF_INIT, out = BUF_INIT;
+
+	plan_warn(plan, &lines);
+	for (const char *at = buf_text(&lines); *at;) {
+		size_t length = strcspn(at, "\n");
+
+		buf_printf(&out, "xpuprof: %.*s\n", (int)length, at);
+		at += length + 1;
+	}
+	(void)cmd_print(STDERR_FILENO, &out);
+	buf_release(&lines);
+	buf_release(&out);
+}
+
 static int prepare_and_run(struct run *r, char **command)
 {
 	int error = target_check_command(&r->user, command[0]), status;
@@ -220,6 +236,7 @@ static int prepare_and_run(struct run *r, char **command)
 	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
 		signals_open(&r->signals))
 		return cmd_failed();
+	warn(&r->plan);
 	status = open_server(r) ? cmd_failed() : run_command(r, command);
 	target_close(&r->target);
 	if (r->has_server)

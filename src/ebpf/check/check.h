@@ -49,7 +49,8 @@ enum map_use {
 	MAP_CREATED = 32, /* entries, of zeros, where there are none */
 	MAP_SET = 64,	  /* by other updates */
 	MAP_DELETED = 128,
-	MAP_SENT = 256, /* into rings */
+	MAP_SENT = 256,	  /* into rings */
+	MAP_ATOMIC = 512, /* by other atomics */
 };
 
 struct analysis {

@@ -113,7 +113,7 @@ static void use_by_atomic(struct checking *c, uint8_t map)
 	if (i->imm == BPF_ADD)
 		use_map(c, map, insn_bytes(i) == 8 ? MAP_ADDED_8 : MAP_ADDED_4);
 	else
-		use_map(c, map, MAP_WRITTEN | (atomic_fetches(i) ? MAP_READ : 0));
+		use_map(c, map, MAP_ATOMIC | MAP_WRITTEN | (atomic_fetches(i) ? MAP_READ : 0));
 }
 
 static int check_atomic(struct checking *c)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "preload/link.h"
+#include "preload/own_stack.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/probes.h"
 #include "ptx/fatbin.h"
@@ -79,9 +80,24 @@ static int text_of(const void *image, struct buf *ret, bool *ret_has_lines)
 	}
 }
 
+struct splicing {
+	struct image *image;
+	const struct ptx_probes *probes;
+	int error;
+};
+
+static void splice_there(void *argument)
+{
+	struct splicing *s = argument;
+	struct image *i = s->image;
+
+	s->error = ptx_splice(i->text.data, i->text.size, s->probes, &i->spliced);
+}
+
 static int splice_text(struct image *i, const struct ptx_probes *p)
 {
-	int error = ptx_splice(i->text.data, i->text.size, p, &i->spliced);
+	struct splicing s = {.image = i, .probes = p};
+	int error = own_stack_call(splice_there, &s) ? s.error : error_memory("a stack");
 
 	if (error && error != -ENOENT)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
