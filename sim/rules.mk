@@ -1,11 +1,12 @@
-# The simulated CUDA: libraries with NVIDIA's names, for LD_LIBRARY_PATH=$(B)/sim. Never
-# sanitized: they are loaded into programs that are not.
+# The simulated CUDA: libraries with NVIDIA's names, for LD_LIBRARY_PATH=$(B)/sim; and the simulated Level
+# Zero, for LD_LIBRARY_PATH=$(B)/sim/levelzero. Never sanitized: they are loaded into programs that are not.
 
 SIM_FLAGS := -Isim/include -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SIM_OBJECTS = $(patsubst %.c,$(B)/%.o,$(wildcard sim/$(1)/*.c))
 SIM_LINK := $(CC) -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -pthread
 SIM_LIBRARIES := $(B)/sim/libcuda.so.1 $(B)/sim/libcudart.so.13 $(B)/sim/libcudart.so \
-	$(B)/sim/libcupti.so.13 $(B)/sim/libcupti.so $(B)/sim/without-cupti/libcuda.so.1
+	$(B)/sim/libcupti.so.13 $(B)/sim/libcupti.so $(B)/sim/without-cupti/libcuda.so.1 \
+	$(B)/sim/levelzero/libze_loader.so.1 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1
 
 sim: $(SIM_LIBRARIES)
 
@@ -30,6 +31,15 @@ $(B)/sim/libcupti.so.13: $(call SIM_OBJECTS,cupti) $(B)/sim/libcuda.so.1
 
 $(B)/sim/%.so: $(B)/sim/%.so.13
 	ln -sf $(<F) $@
+
+$(call SIM_OBJECTS,levelzero): COMMON += -Isrc
+$(B)/sim/levelzero/libze_loader.so.1: $(B)/sim/levelzero/loader.o
+	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^
+
+# As a driver, under a name that real loaders look for, with functions that have the loader's names.
+$(B)/sim/levelzero/driver/libze_intel_gpu.so.1: $(call SIM_OBJECTS,levelzero)
+	@mkdir -p $(@D)
+	$(SIM_LINK) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $^
 
 # A machine without CUPTI.
 $(B)/sim/without-cupti/%: $(B)/sim/%

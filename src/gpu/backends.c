@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/backend.h"
 #include "gpu/injected/backend.h"
+#include "gpu/levelzero/levelzero.h"
 #include "gpu/nvidia/nvidia.h"
 #include "gpu/opencl/opencl.h"
 
@@ -8,5 +9,6 @@ const struct gpu_backend_ops *const gpu_backends[] = {
 	&injected_backend,
 	&nvidia_backend,
 	&opencl_backend,
+	&levelzero_backend,
 	NULL,
 };

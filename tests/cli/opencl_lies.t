@@ -50,10 +50,11 @@ options="--opencl-times 1/16"
 recorded kernels 6000
 options=
 is "$status: $losses" "0: {}" "some have times: the others are none that are lost"
-is "$(field '[(k["name"], abs(k["count"] - 2000) < 16, k["total_ns"] == 100 * k["count"]) for k in r["kernels"]]')" \
-	"[('one', True, True), ('two', True, True), ('three', True, True)]" "some have times: they stand for all of the same name"
+is "$(field 'sorted((k["name"], abs(k["count"] - 2000) < 16, k["total_ns"] == 100 * k["count"]) for k in r["kernels"])')" \
+	"[('one', True, True), ('three', True, True), ('two', True, True)]" "some have times: they stand for all of the same name"
 is "$(field '375 <= r["works_timed"] <= 400, [c["count"] for c in r["calls"]]')" "True [6000]" "some have times: all are calls"
-is "$(field 'all(k["low_ns"] <= 200000 <= k["high_ns"] for k in r["kernels"])')" True "some have times: the true sum is within the error"
+is "$(field 'all(k["low_ns"] < k["total_ns"] < k["high_ns"] < k["total_ns"] + 1600 for k in r["kernels"])')" True \
+	"some have times: the error is that of a part of a block"
 recorded queues 60000
 is "$status: $kernels" "0: 60000 6000000" "queues: sixty thousand of them"
 

@@ -23,3 +23,7 @@ tests: $(B)/tests/targets/probed_linked
 $(B)/tests/targets/probed_linked: tests/targets/probed.c $(B)/sim/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -Isim/include -DLINKED -o $@ $^ -pthread
+
+# A program that is linked with Level Zero's loader, here with the simulated one.
+$(B)/tests/targets/levelzero.o: COMMON += -Isim/levelzero
+$(B)/tests/targets/levelzero: $(B)/sim/levelzero/libze_loader.so.1

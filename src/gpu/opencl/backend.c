@@ -4,49 +4,15 @@
  * that the user has named stay, nearer to the program than ours: we see what they ask for, too.
  */
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "gpu/opencl/opencl.h"
+#include "gpu/variables.h"
 #include "vendor/opencl/opencl.h"
 
 struct gpu_backend {
 	struct buf layers; /* what the variable is to be */
 };
-
-static const char *variable_of(char **environment, const char *name)
-{
-	size_t size = strlen(name);
-
-	for (char **e = environment ? environment : environ; *e; e++)
-		if (!strncmp(*e, name, size) && (*e)[size] == '=')
-			return *e + size + 1;
-	return "";
-}
-
-static bool is_named(const char *path, size_t size, const char *name)
-{
-	size_t name_size = strlen(name);
-
-	return size >= name_size && !memcmp(path + size - name_size, name, name_size) &&
-	       (size == name_size || path[size - name_size - 1] == '/');
-}
-
-/* Ours, and then the user's without other copies of ours. */
-static void list_layers(const char *ours, const char *users, struct buf *layers)
-{
-	buf_puts(layers, ours);
-	while (*users) {
-		size_t size = strcspn(users, ":");
-
-		if (size && !is_named(users, size, "libxpuprof-inject.so")) {
-			buf_putc(layers, ':');
-			buf_append(layers, users, size);
-		}
-		users += size + (users[size] == ':');
-	}
-}
 
 static void opencl_close(struct gpu_backend *b)
 {
@@ -63,7 +29,7 @@ static int opencl_open(
 
 	if (!b)
 		return error_memory(NULL);
-	list_layers(options->library, variable_of(options->environment, OPENCL_LAYERS_VARIABLE),
+	variable_list(options->library, variable_of(options->environment, OPENCL_LAYERS_VARIABLE),
 		&b->layers);
 	if (b->layers.failed) {
 		opencl_close(b);

@@ -11,9 +11,8 @@
 static uint32_t next_id(void)
 {
 	static uint32_t latest;
-	uint32_t id = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);
 
-	return OPENCL_API << WIRE_ID_SHIFT | (id & ((1u << WIRE_ID_SHIFT) - 1));
+	return WIRE_ID(OPENCL_API, __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED));
 }
 
 static void open_call(struct open_call *open, enum opencl_call call)

@@ -40,9 +40,9 @@ static size_t image_bytes(void *image, const size_t *region)
 
 static void launches(struct command *c, void *handle)
 {
-	struct kernel *kernel = kernels_find(handle);
+	struct named *kernel = kernels_find(handle);
 
-	is_kernel(c, kernel->name);
+	is_kernel(c, kernel->text);
 	c->of_a_sort = &kernel->launches;
 }
 

@@ -1,98 +1,49 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of kernels. They are kept by the kernel's handle from where it is made; each text once, for
- * as long as the library is there. A kernel that has found no room in the table is asked for its
- * name.
+ * Names of kernels. They are kept by the kernel's handle from where it is made. A kernel that has
+ * found no room in the table is asked for its name.
  */
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/bare/hash_step.h"
-#include "inject/opencl/handles.h"
+#include "inject/handles.h"
+#include "inject/names.h"
 #include "inject/opencl/opencl.h"
 
-#define TEXT_BYTES   (16u << 20)
 #define LONGEST_NAME 4096u
 
-static struct handles kernels, texts; /* texts by their hash */
+static struct handles kernels;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char *memory;
-static size_t used;
-
-static union {
-	struct kernel kernel;
-	struct {
-		uint32_t launches;
-		char name[20];
-	} is;
-} nameless = {.is.name = "[name left out]"};
 
 int kernels_init(void)
 {
-	int error = handles_init(&kernels);
+	int error = names_init();
 
-	error = error ?: handles_init(&texts);
-	memory = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED) {
-		memory = NULL;
-		return -1;
-	}
-	return error;
+	return error ?: handles_init(&kernels);
 }
 
-static uintptr_t hash_of(const char *text, size_t size)
+static struct named *note(void *kernel, const char *name)
 {
-	uint64_t hash = size;
-
-	for (size_t n = 0; n < size; n++)
-		hash = hash_step(hash, (unsigned char)text[n]);
-	return (uintptr_t)(hash | 2);
-}
-
-/* Under the lock. */
-static struct kernel *keep(const char *text)
-{
-	size_t size = strnlen(text, LONGEST_NAME);
-	size_t bytes = (sizeof(struct kernel) + size + 1 + 3) & ~(size_t)3;
-	uintptr_t hash = hash_of(text, size);
-	struct kernel *known = (struct kernel *)handles_get(&texts, (const void *)hash);
-
-	if (known && !strncmp(known->name, text, size) && !known->name[size])
-		return known;
-	if (!memory || used + bytes > TEXT_BYTES)
-		return &nameless.kernel;
-	known = (struct kernel *)(memory + used); /* it is zero, that behind it, too */
-	memcpy(known->name, text, size);
-	used += bytes;
-	handles_put(&texts, (const void *)hash, (uintptr_t)known, NULL);
-	return known;
-}
-
-static struct kernel *note(void *kernel, const char *name)
-{
-	struct kernel *kept;
+	struct named *kept = names_keep(name);
 
 	pthread_mutex_lock(&lock);
-	kept = keep(name);
 	handles_put(&kernels, kernel, (uintptr_t)kept, NULL);
 	pthread_mutex_unlock(&lock);
 	return kept;
 }
 
-static struct kernel *ask(void *kernel)
+static struct named *ask(void *kernel)
 {
 	char name[LONGEST_NAME] = "";
 
 	if (opencl.clGetKernelInfo(
 		    kernel, OPENCL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL))
-		return &nameless.kernel;
+		return names_none();
 	return note(kernel, name);
 }
 
-struct kernel *kernels_find(void *kernel)
+struct named *kernels_find(void *kernel)
 {
-	struct kernel *known = (struct kernel *)handles_get(&kernels, kernel);
+	struct named *known = (struct named *)handles_get(&kernels, kernel);
 
 	return known ?: ask(kernel);
 }

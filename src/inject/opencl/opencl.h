@@ -10,10 +10,8 @@
  *	queues.c      queues and contexts, and what we change of queues
  *	hidden.c      what the program is told of them
  *	kernels.c     names of kernels
- *	handles.c     what is known of handles
  *	devices.c     devices, as they are reported
  *	events.c      commands whose end is awaited: the launch path, and our thread
- *	clock.c       device times to ours: our thread
  *	report.c      work as records: our thread
  *
  * The program is to see nothing of this. Queues that it makes without profiling get it, and say
@@ -31,6 +29,7 @@
 #include <stdint.h>
 
 #include "inject/library.h"
+#include "inject/names.h"
 #include "inject/opencl/abi.h"
 #include "vendor/opencl/calls.h"
 
@@ -84,13 +83,8 @@ void *queues_make_khr(void *context, void *device, const uint64_t *properties, i
 /* --- kernels.c */
 
 int kernels_init(void);
-struct kernel {
-	uint32_t launches; /* draws.h */
-	char name[];
-};
-
 /* Kernels of one name are one. It stays valid. */
-struct kernel *kernels_find(void *kernel);
+struct named *kernels_find(void *kernel);
 
 /* --- devices.c */
 

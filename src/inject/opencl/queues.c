@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/opencl/handles.h"
+#include "inject/handles.h"
 #include "inject/opencl/opencl.h"
 
 #define QUEUES_MAX (1u << 20)

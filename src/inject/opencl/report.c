@@ -5,7 +5,7 @@
  * returned, and counted.
  */
 #include "inject/bursts.h"
-#include "inject/opencl/clock.h"
+#include "inject/device_clock.h"
 #include "inject/opencl/opencl.h"
 
 #define ASK_NS	   100000000ull

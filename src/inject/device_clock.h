@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a device's times to CLOCK_MONOTONIC. Which clock a device has, OpenCL does not say: drivers
+ * From a device's times to CLOCK_MONOTONIC. Which clock a device has, most APIs do not say: drivers
  * use CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME or the device's own counter.
  *
  * Each time that is known to have been taken between two of ours bounds the difference: that at
  * which a command was queued lies inside its call, and devices that can be asked for their time
- * (clGetDeviceAndHostTimer) are. All bounds together leave a small interval:
+ * are. All bounds together leave a small interval:
  *
  *	call 1          |----------------------|
  *	call 2                  |---------------------|
@@ -23,8 +23,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "inject/opencl/opencl.h"
 
 struct device_clock {
 	bool known;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "inject/opencl/clock.h"
+#include "inject/device_clock.h"
 
 #include <time.h>
+
+#include "inject/library.h"
 
 /* NTP slews the system's clocks against each other by no more (adjtimex). */
 #define SLEW_MILLIONTHS 500

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* An entry may be in any of the WINDOW slots from where the handle's hash leads. A look-up reads
  * all of them, and the handle once more after the value. */
-#include "inject/opencl/handles.h"
+#include "inject/handles.h"
 
 #include <errno.h>
 #include <sys/mman.h>

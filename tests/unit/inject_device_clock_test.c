@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* A device's clock, found by bounds (inject/opencl/clock.h), with clocks of every sort. */
-#include "inject/opencl/clock.h"
+/* A device's clock, found by bounds (inject/device_clock.h), with clocks of every sort. */
+#include "inject/device_clock.h"
+
+#include <time.h>
+
+#include "inject/library.h"
 #include "tap.h"
 
 #define SECOND 1000000000ull

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The simulated device as a driver, below a real loader: the library has the name of Intel's, for
+ * LD_LIBRARY_PATH=build/sim/levelzero/driver. The loader asks for tables of functions
+ * (level_zero/ze_ddi.h), as many entries as it knows, of which we have some; their places are those
+ * of version 1.3 and later.
+ */
+#include <stdbool.h>
+
+#include "levelzero.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* TABLE(name, entries): a function that fills in its table. ENTRY(place, function). */
+#define TABLE(name, entries)                                                                       \
+	EXPORT int32_t name##ProcAddrTable(uint32_t version, void **table);                        \
+	int32_t name##ProcAddrTable(uint32_t version, void **table)                                \
+	{                                                                                          \
+		entries return 0;                                                                  \
+	}
+#define ENTRY(place, function) table[place] = (void *)function;
+
+static int32_t api_version(void *driver, uint32_t *ret)
+{
+	*ret = 1 << 16 | 3;
+	return 0;
+}
+
+TABLE(zeGetGlobal, ENTRY(0, zeInit))
+TABLE(zeGetDriver, ENTRY(0, zeDriverGet) ENTRY(1, api_version))
+TABLE(zeGetDevice, ENTRY(0, zeDeviceGet) ENTRY(2, zeDeviceGetProperties)
+			   ENTRY(14, zeDeviceGetGlobalTimestamps))
+TABLE(zeGetContext, ENTRY(0, zeContextCreate) ENTRY(1, zeContextDestroy))
+TABLE(zeGetCommandQueue, )
+TABLE(zeGetCommandList,
+	ENTRY(0, zeCommandListCreate) ENTRY(1, zeCommandListCreateImmediate) ENTRY(
+		2, zeCommandListDestroy) ENTRY(8, zeCommandListAppendMemoryCopy)
+		ENTRY(9, zeCommandListAppendMemoryFill) ENTRY(22, zeCommandListAppendLaunchKernel))
+TABLE(zeGetImage, )
+TABLE(zeGetFence, )
+TABLE(zeGetEventPool, ENTRY(0, zeEventPoolCreate) ENTRY(1, zeEventPoolDestroy))
+TABLE(zeGetEvent, ENTRY(0, zeEventCreate) ENTRY(1, zeEventDestroy) ENTRY(3, zeEventHostSynchronize)
+			  ENTRY(4, zeEventQueryStatus) ENTRY(5, zeEventHostReset)
+				  ENTRY(6, zeEventQueryKernelTimestamp))
+TABLE(zeGetModule, )
+TABLE(zeGetModuleBuildLog, )
+TABLE(zeGetKernel, ENTRY(0, zeKernelCreate) ENTRY(3, zeKernelSetGroupSize))
+TABLE(zeGetSampler, )
+TABLE(zeGetPhysicalMem, )
+TABLE(zeGetMem, )
+TABLE(zeGetVirtualMem, )
+
+/* Of what is optional, and of tools: nothing, but the loader wants all tables. */
+TABLE(zeGetDeviceExp, )
+TABLE(zeGetEventExp, )
+TABLE(zeGetImageExp, )
+TABLE(zeGetKernelExp, )
+TABLE(zeGetFabricEdgeExp, )
+TABLE(zeGetFabricVertexExp, )
+TABLE(zetGetCommandList, )
+TABLE(zetGetContext, )
+TABLE(zetGetDebug, )
+TABLE(zetGetDevice, )
+TABLE(zetGetKernel, )
+TABLE(zetGetMetric, )
+TABLE(zetGetMetricGroup, )
+TABLE(zetGetMetricGroupExp, )
+TABLE(zetGetMetricQuery, )
+TABLE(zetGetMetricQueryPool, )
+TABLE(zetGetMetricStreamer, )
+TABLE(zetGetModule, )
+TABLE(zetGetTracerExp, )
+TABLE(zesGetDevice, )
+TABLE(zesGetDiagnostics, )
+TABLE(zesGetDriver, )
+TABLE(zesGetEngine, )
+TABLE(zesGetFabricPort, )
+TABLE(zesGetFan, )
+TABLE(zesGetFirmware, )
+TABLE(zesGetFrequency, )
+TABLE(zesGetLed, )
+TABLE(zesGetMemory, )
+TABLE(zesGetPerformanceFactor, )
+TABLE(zesGetPower, )
+TABLE(zesGetPsu, )
+TABLE(zesGetRas, )
+TABLE(zesGetScheduler, )
+TABLE(zesGetStandby, )
+TABLE(zesGetTemperature, )

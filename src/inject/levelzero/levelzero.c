@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Level Zero as one of the library's APIs (inject/api.h).
+ *
+ * Nothing loads a tool into programs that use Level Zero. So the library is preloaded, and the
+ * program's first call, zeInit, finds ours. Once the loader's own has returned, its tracing layer
+ * is asked to call us back. That layer is there if the recorder has set its variable.
+ */
+#include "inject/levelzero/levelzero.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "inject/api.h"
+
+#define FINISH_STEP_NS	   1000000
+#define FINISH_PATIENCE_NS 100000000ull /* without an end of anything */
+#define FINISH_MAX_NS	   1000000000ull
+
+struct levelzero_functions levelzero;
+
+static void *tracer;
+
+__attribute__((visibility("default"))) int32_t zeInit(uint32_t flags);
+__attribute__((visibility("default"))) int32_t zeInitDrivers(
+	uint32_t *count, void **drivers, void *desc);
+
+bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after)
+{
+	int32_t (*function)(void *, int, levelzero_callback *);
+	char symbol[128];
+
+	snprintf(symbol, sizeof(symbol), "zelTracer%sRegisterCallback", name);
+	*(void **)&function = dlsym(RTLD_NEXT, symbol);
+	return function && (!before || !function(tracer, LEVELZERO_PROLOGUE, before)) &&
+	       (!after || !function(tracer, LEVELZERO_EPILOGUE, after));
+}
+
+/* --- the API */
+
+static bool find_functions(void)
+{
+	bool all = true;
+
+#define FUNCTION(result, name, parameters)                                                         \
+	*(void **)&levelzero.name = dlsym(RTLD_NEXT, #name);                                       \
+	all &= levelzero.name != NULL;
+	LEVELZERO_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+	return all;
+}
+
+static enum wire_reason start(void)
+{
+	const struct levelzero_tracer_desc desc = {.stype = LEVELZERO_IS_TRACER_DESC};
+
+	if (objects_init() || pieces_init())
+		return WIRE_REASON_MEMORY;
+	if (!find_functions() || levelzero.zelTracerCreate(&desc, &tracer))
+		return WIRE_REASON_NO_TRACER;
+	objects_register();
+	pieces_register();
+	commands_register();
+	return WIRE_REASON_NONE;
+}
+
+/* The file of the loader. */
+static void report_tracer(void)
+{
+	struct wire_tracer record = {.type = WIRE_TRACER, .api = LEVELZERO_API};
+	Dl_info info;
+
+	if (!dladdr(*(void **)&levelzero.zelTracerCreate, &info) || !info.dli_fname)
+		return;
+	record.path_size = (uint32_t)strnlen(info.dli_fname, 4096);
+	send_long(&record, sizeof(record), info.dli_fname, record.path_size);
+}
+
+static enum wire_reason follow_calls(void)
+{
+	return levelzero.zelTracerSetEnabled(tracer, true) ? WIRE_REASON_REFUSED : WIRE_REASON_NONE;
+}
+
+static void drain(void)
+{
+	static bool introduced;
+
+	if (!introduced)
+		report_tracer();
+	introduced = true;
+	pieces_drain(report_piece);
+	report_end_round();
+}
+
+static void stop(void)
+{
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+}
+
+/* Work that goes on ends soon, or not at all. */
+static void await_ends(void)
+{
+	struct timespec step = {.tv_nsec = FINISH_STEP_NS};
+	uint64_t begun_ns = now_ns(), seen_ns = begun_ns, ended = 0;
+
+	while (pieces_waiting() && now_ns() - seen_ns < FINISH_PATIENCE_NS &&
+		now_ns() - begun_ns < FINISH_MAX_NS) {
+		nanosleep(&step, NULL);
+		drain();
+		if (pieces_ended() != ended)
+			seen_ns = now_ns();
+		ended = pieces_ended();
+	}
+}
+
+static void finish(bool program_goes_on)
+{
+	drain();
+	await_ends();
+	if (program_goes_on)
+		pieces_close();
+}
+
+static void leave(void)
+{
+	if (tracer)
+		levelzero.zelTracerSetEnabled(tracer, false);
+	pieces_close();
+}
+
+static const struct inject_api api = {
+	.start = start,
+	.follow_calls = follow_calls,
+	.drain = drain,
+	.sleep_ns = pieces_sleep_ns,
+	.stop = stop,
+	.finish = finish,
+	.discard = pieces_close,
+	.leave = leave,
+};
+
+/* --- where programs begin */
+
+int32_t zeInit(uint32_t flags)
+{
+	int32_t (*next)(uint32_t), result;
+
+	*(void **)&next = dlsym(RTLD_NEXT, "zeInit");
+	result = next ? next(flags) : LEVELZERO_UNINITIALIZED;
+	if (!result)
+		inject_begin(&api);
+	return result;
+}
+
+int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc)
+{
+	int32_t (*next)(uint32_t *, void **, void *), result;
+
+	*(void **)&next = dlsym(RTLD_NEXT, "zeInitDrivers");
+	result = next ? next(count, drivers, desc) : LEVELZERO_UNSUPPORTED;
+	if (!result)
+		inject_begin(&api);
+	return result;
+}

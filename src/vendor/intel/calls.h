@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of Level Zero that are followed: those that ask for work or wait for it.
+ *
+ *	COMMAND(our number, kind, name, place of the event among its arguments)
+ *	WAIT(our number, kind, name)
+ *
+ * Level Zero does not number its calls. So the numbers are ours, given out once; the kinds are
+ * those of enum wire_call_kind. The first argument is the command list, or what is waited for.
+ */
+#pragma once
+
+#define LEVELZERO_API 2u /* its number on the wire (wire/wire.h) */
+
+/* Numbers are below this. */
+#define LEVELZERO_CALL_NUMBERS 32
+
+#define LEVELZERO_COMMANDS(COMMAND)                                                                \
+	COMMAND(1, LAUNCH, CommandListAppendLaunchKernel, 3)                                       \
+	COMMAND(2, LAUNCH, CommandListAppendLaunchCooperativeKernel, 3)                            \
+	COMMAND(3, LAUNCH, CommandListAppendLaunchKernelIndirect, 3)                               \
+	COMMAND(4, COPY, CommandListAppendMemoryCopy, 4)                                           \
+	COMMAND(5, COPY, CommandListAppendMemoryCopyRegion, 9)                                     \
+	COMMAND(6, COPY, CommandListAppendMemoryCopyFromContext, 5)                                \
+	COMMAND(7, SET, CommandListAppendMemoryFill, 5)
+
+#define LEVELZERO_WAITS(WAIT)                                                                      \
+	WAIT(8, SYNC, CommandListHostSynchronize)                                                  \
+	WAIT(9, SYNC, CommandQueueSynchronize)                                                     \
+	WAIT(10, SYNC, EventHostSynchronize)                                                       \
+	WAIT(11, SYNC, FenceHostSynchronize)

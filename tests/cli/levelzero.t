@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Level Zero is recorded by a tracer of its loader's, here over a simulated loader and device: every command of an immediate
+# list with its stack and its times to the nanosecond, while the device's counters wrap, and nothing of that is seen by the
+# program.
+. "$(dirname "$0")/tap.sh"
+build=$(cd "$build" && pwd)
+target=$build/tests/targets/levelzero
+export XPUPROF_LIBRARY="$build/libxpuprof-inject.so"
+unset CUDA_INJECTION64_PATH OPENCL_LAYERS LD_PRELOAD ZE_ENABLE_TRACING_LAYER
+plain=$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH="$build/sim/levelzero"
+
+# recorded ARGUMENT...: of the target
+recorded() {
+	run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- "$target" "$@"
+}
+
+# field EXPRESSION: of the report in JSON, r
+field() {
+	xpuprof report --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
+}
+
+losses='{k: n for k, n in r["losses"].items() if n}'
+without='sum(r["works_without_stack"].values()), sum(r["launches_without_work"].values())'
+kernels='"\n".join("%s %d %d" % (k["name"], k["count"], k["total_ns"]) for k in sorted(r["kernels"], key=lambda k: k["name"]))'
+
+# --- kernels, copies and fills
+recorded truth
+is "$status" 0 "a program that uses Level Zero is recorded"
+is "$(field "$kernels")" "$(printf '%s\n' "$out" | grep -v -e copy -e set)" \
+	"names, counts and times of kernels are what the device takes, to the nanosecond"
+is "$(field '["%s %d %d" % ("copy", c["count"], c["total_ns"]) for c in r["copies"]][0]')" "$(printf '%s\n' "$out" | grep copy)" \
+	"so are those of copies"
+is "$(field '["%s %d %d" % ("set", c["count"], c["total_ns"]) for c in r["sets"]][0]')" "$(printf '%s\n' "$out" | grep set)" \
+	"and fills"
+is "$(field 'r["copies"][0]["bytes"], r["sets"][0]["bytes"]')" "4096000 819200" "with their bytes"
+is "$(field "$without, $losses")" "0 0 {}" "all have their stacks, and nothing is lost"
+is "$(field 'r["meta"]["gpu_reported_ns"] == str(r["gpu_ns"]), r["simulated"]')" "True True" "all time is there, and called simulated"
+is "$(field '0 < int(r["meta"]["clock_error_ns"]) < 1000000')" True "how well the device's clock is known is stored"
+is "$(field 'r["latency"]["max_ns"] < 1e9')" True "the work is where it was asked for"
+has "$(field 'r["meta"]["cupti"]')" "Level Zero's tracing layer, " "by which tracer it was recorded"
+is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"])')" \
+	"[('zeCommandListAppendLaunchKernel', 200), ('zeCommandListAppendMemoryCopy', 100), ('zeCommandListAppendMemoryFill', 100), ('zeCommandListHostSynchronize', 100)]" \
+	"calls are there, once each"
+run xpuprof export --to folded --view gpu p.xpu
+has "$out" ";truth;launch_large;zeCommandListAppendLaunchKernel;[GPU_Kernel]large " "kernels stand on the functions that launched them"
+has "$out" ";truth;launch_small;zeCommandListAppendLaunchKernel;[GPU_Kernel]small " "each on its own"
+has "$out" ";truth;copy_something;zeCommandListAppendMemoryCopy;" "copies, too"
+lacks "$out" "before_Command" "without our functions"
+run xpuprof export --to folded --view wall p.xpu
+has "$out" ";wait_for_list;zeCommandListHostSynchronize;[waiting for the GPU]" "waits for lists are waits for the GPU"
+run xpuprof export --to chrome p.xpu
+has "$out" '"name":"Level Zero: zeCommandListAppendLaunchKernel","cat":"Level_Zero"' "a timeline has its calls, as of its API"
+xpuprof flame -o p.svg p.xpu
+has "$(cat p.svg)" "zeCommandListAppendLaunchKernel" "a flame graph has both"
+
+# --- what the program sees
+run "$target" events
+alone=$out
+recorded events
+is "$status: $out" "0: $alone" "a program's own events are as without us"
+is "$(field "$kernels")" "again 21 $((21 * (1100 * 1000000000 / 19200000)))" "and each use of one event has its times"
+run timeout 60 env XPUPROF_SOCKET=/nonexistent LD_PRELOAD="$XPUPROF_LIBRARY" "$target" events
+is "$status: $out" "0: $alone" "a preloaded library without a recorder is not in the way"
+recorded contexts
+is "$status" 0 "contexts may come and go"
+is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alone', $out)] {}" "with all that was in them"
+recorded pieces 10000
+is "$(field "[(k['name'], k['count'], k['total_ns']) for k in r['kernels']], $losses")" \
+	"[('one', 10000, $((10000 * (1000 * 1000000000 / 19200000))))] {}" "many launches"
+recorded recorded
+is "$status $(field "r['works'], $losses")" "0 0 {}" "what is appended to recorded lists is no work"
+
+# --- how the library gets there
+run xpuprof record -q -o p.xpu -- sh -c 'echo "$LD_PRELOAD $ZE_ENABLE_TRACING_LAYER"'
+is "$out" "$XPUPROF_LIBRARY 1" "where a loader is, the library is preloaded, and tracing is on"
+LD_PRELOAD="$build/sim/levelzero/libze_loader.so.1" run xpuprof record -q -o p.xpu -- sh -c 'echo "$LD_PRELOAD"'
+is "$out" "$XPUPROF_LIBRARY:$build/sim/levelzero/libze_loader.so.1" "beside what the user preloads"
+if [ ! -e /usr/lib/x86_64-linux-gnu/libze_loader.so.1 ]; then
+	LD_LIBRARY_PATH=$plain run xpuprof record -q -o p.xpu -- sh -c 'echo "($LD_PRELOAD)"'
+	is "$out" "()" "where none is, nothing is"
+else
+	skip "where none is, nothing is" "there is one"
+fi
+"$build/xpuprof" record -q -o p.xpu -- "$target" pieces 60000 2>/dev/null &
+recorder=$!
+for n in $(seq 100); do
+	pid=$(pgrep -P $recorder -x levelzero) && break
+	sleep 0.05
+done
+sleep 0.5
+kill -9 $recorder
+wait $recorder 2>/dev/null
+for n in $(seq 100); do
+	[ -d "/proc/$pid" ] || break
+	sleep 0.1
+done
+true_that "a program goes on when its recorder is killed, and ends" [ -n "$pid" -a ! -d "/proc/$pid" ]
+run xpuprof report --json p.xpu
+is "$status" 0 "and what was recorded can be read"
+
+# --- the real loader, over the simulated device as a driver
+real=${XPUPROF_LEVELZERO:-$(ldconfig -p 2>/dev/null | sed -n 's|.* => \(/.*\)/libze_loader.so.1$|\1|p' | head -1)}
+if [ -e "$real/libze_loader.so.1" ] && [ -e "$real/libze_tracing_layer.so.1" ]; then
+	export LD_LIBRARY_PATH="$build/sim/levelzero/driver:$real"
+	recorded events
+	is "$status: $out" "0: $alone" "the real loader: a program's own events are as without us"
+	is "$(field "$kernels")" "again 21 $((21 * (1100 * 1000000000 / 19200000)))" "the real loader: with the times of each use"
+	is "$(field "$without, $losses")" "0 0 {}" "the real loader: with stacks, and nothing lost"
+	recorded contexts
+	is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alone', $out)] {}" "the real loader: contexts"
+	run xpuprof export --to folded --view gpu p.xpu
+	has "$out" ";zeCommandListAppendLaunchKernel;[GPU_Kernel]alone " "the real loader: kernels stand on their calls"
+	lacks "$out" "tracing" "the real loader: its own functions are left out"
+else
+	skip "the real loader" "it is not installed (libze1)"
+fi
+done_testing
