@@ -39,6 +39,8 @@
 
 #define ROUND_IDLE_MS	   50
 #define ROUND_BUSY_MS	   5
+#define ROUND_QUIET_MS	   250 /* when nothing has woken us for so many rounds */
+#define QUIET_ROUNDS	   10
 #define ROUND_PROBES_MS	   10 /* their rings are small: one for each multiprocessor */
 #define ROUND_RECORDS_MS   1
 #define ROUND_PAUSE_NS	   NS_PER_MS
@@ -324,7 +326,9 @@ static int usual_timeout_ms(const struct session *s)
 
 	if (s->probes)
 		return busy ? ROUND_RECORDS_MS : ROUND_PROBES_MS;
-	return busy ? ROUND_BUSY_MS : ROUND_IDLE_MS;
+	if (busy)
+		return ROUND_BUSY_MS;
+	return s->quiet_rounds < QUIET_ROUNDS ? ROUND_IDLE_MS : ROUND_QUIET_MS;
 }
 
 static int next_timeout_ms(const struct session *s)
@@ -395,6 +399,7 @@ static int wait_once(struct session *s, int timeout_ms, bool *ret_maps_only)
 
 	if (count < 0 && errno != EINTR)
 		return error_errno(-errno, "cannot wait for events");
+	s->quiet_rounds = count || gpu_is_live(s->gpu) ? 0 : s->quiet_rounds + 1;
 	for (int i = 0; s->capture && i < count; i++)
 		s->maps_fd_silent |= events[i].data.fd == capture_maps_fd(s->capture);
 	*ret_maps_only = count == 1 && s->maps_fd_silent;
@@ -446,7 +451,7 @@ int session_wait(struct session *s, enum session_end *ret_end)
 	int error = 0;
 
 	while (!error && !over)
-		error = session_round(s, ROUND_IDLE_MS, &over, ret_end);
+		error = session_round(s, ROUND_QUIET_MS, &over, ret_end);
 	return error;
 }
 

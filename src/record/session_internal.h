@@ -46,8 +46,9 @@ struct session {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_progress_ns;
-	uint64_t round_ns; /* when the latest round began */
-	bool busy;	   /* there was much in it */
+	uint64_t round_ns;	   /* when the latest round began */
+	bool busy;		   /* there was much in it */
+	unsigned int quiet_rounds; /* rounds in a row that nothing but time has begun */
 	bool exec_failed;
 	int interrupted;	/* the signal that came before the program could start; 0: none */
 	bool program_ended;	/* and wait_status is its */
