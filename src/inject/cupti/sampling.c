@@ -12,11 +12,12 @@
  *
  * A device can be sampled in one context at a time (claims.h); the others are refused.
  *
- * Sampling must be switched on where the context is made, before it has modules: CUPTI samples no
- * instructions of modules that were loaded earlier. Switched on or off by a thread while another
- * launches, CUPTI (13.0 on an H200) hangs for good. So both are only done where the program makes
- * or destroys a context, with launches held for those 100 ms (launches_hold). At the end of the
- * process or of the recording sampling stays on. Fetching may be done beside launches.
+ * Sampling must be switched on where the context is made, before it has modules: without control of
+ * start and stop CUPTI samples no instructions of modules that were loaded earlier. Switched on or
+ * off by a thread while another launches, CUPTI (13.0 on an H200) hangs for good. So both are only
+ * done where the program makes or destroys a context, with launches held for those 100 ms
+ * (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be
+ * done beside launches.
  *
  * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every
  * SAMPLING_SLEEP_MS, and two or three of each multiprocessor stay behind until sampling is switched
