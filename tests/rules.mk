@@ -132,8 +132,8 @@ FB := build/fuzz
 FUZZFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
 # What no fuzzer needs, is not built for them: where one comes to need more, it does not link.
-FUZZ_SOURCES := $(filter-out $(wildcard src/monitor/*.c) $(patsubst %,src/%/%,bpfload capture cmd correlate ebpf/tools join \
-	monitor/tables page probe record serve top view/timeline),$(SOURCES)) \
+FUZZ_SOURCES := $(filter-out $(wildcard src/monitor/*.c) $(patsubst %,src/%/%,bpfload capture cmd correlate join \
+	monitor/tables page record serve top view/timeline),$(SOURCES)) \
 	$(addprefix src/capture/,changes.c cpus.c perf_maps.c perf_ring.c) src/join/filters.c
 FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
