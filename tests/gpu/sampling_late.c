@@ -29,9 +29,9 @@ enum { PCS = 4096, COPIED = 8 << 20, HANGS_S = 60 };
 static const char text[] =
 	".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry spin(.param .u32 n) {\n"
-	" .reg .pred p; .reg .u32 n, i; .reg .f32 f;\n"
-	" ld.param.u32 n, [n]; mov.u32 i, 0; mov.f32 f, 0f3f800000;\n"
-	"again: mul.f32 f, f, f; add.u32 i, i, 1; setp.lt.u32 p, i, n; @p bra again;\n"
+	" .reg .pred p; .reg .u32 a, i; .reg .f32 f;\n"
+	" ld.param.u32 a, [n]; mov.u32 i, 0; mov.f32 f, 0f3f800000;\n"
+	"again: mul.f32 f, f, f; add.u32 i, i, 1; setp.lt.u32 p, i, a; @p bra again;\n"
 	" setp.eq.f32 p, f, 0f00000000; @p trap; ret; }\n";
 
 static CUcontext context;
