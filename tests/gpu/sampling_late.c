@@ -141,6 +141,8 @@ static CUpti_PCSamplingData buffer(size_t reasons)
 
 static CUpti_PCSamplingData fetched, rest; /* CUPTI keeps the address of `rest` */
 
+#define ATTRIBUTE(name) CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##name
+
 static void enable(void)
 {
 	size_t reasons = 0;
@@ -148,10 +150,9 @@ static void enable(void)
 	CUpti_PCSamplingGetNumStallReasonsParams count = {
 		CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &reasons};
 	CUpti_PCSamplingConfigurationInfo wishes[3] = {
-		{.attributeType =
-				CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL},
-		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD},
-		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER},
+		{.attributeType = ATTRIBUTE(ENABLE_START_STOP_CONTROL)},
+		{.attributeType = ATTRIBUTE(SAMPLING_PERIOD)},
+		{.attributeType = ATTRIBUTE(SAMPLING_DATA_BUFFER)},
 	};
 	CUpti_PCSamplingConfigurationInfoParams set = {
 		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 3, wishes};
@@ -193,8 +194,8 @@ static void disable(void)
 }
 
 /* While no thread is in a call of the driver, unless they are to be. */
-static void two_steps(const char *first_name, void (*first)(void), const char *second_name,
-	void (*second)(void))
+static void two_steps(
+	const char *first_name, void (*first)(void), const char *second_name, void (*second)(void))
 {
 	double asked = now_ms(), begun, between;
 
