@@ -417,10 +417,10 @@ enum profile_join {
 	JOIN_REASONS
 };
 
-/* One piece of GPU work. */
 /* Larger ones would be no sample. */
 #define WORK_STANDS_FOR_MAX 1000000u
 
+/* One piece of GPU work. */
 struct profile_work {
 	uint64_t start_ns;
 	uint64_t duration_ns;

@@ -399,7 +399,10 @@ static int wait_once(struct session *s, int timeout_ms, bool *ret_maps_only)
 
 	if (count < 0 && errno != EINTR)
 		return error_errno(-errno, "cannot wait for events");
-	s->quiet_rounds = count || gpu_is_live(s->gpu) ? 0 : s->quiet_rounds + 1;
+	if (count || s->busy || s->options.waits || gpu_is_live(s->gpu))
+		s->quiet_rounds = 0;
+	else
+		s->quiet_rounds++;
 	for (int i = 0; s->capture && i < count; i++)
 		s->maps_fd_silent |= events[i].data.fd == capture_maps_fd(s->capture);
 	*ret_maps_only = count == 1 && s->maps_fd_silent;

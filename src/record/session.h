@@ -107,7 +107,8 @@ int session_wait(struct session *s, enum session_end *ret_end);
  * drains all rings. Once
  * *ret_over is true, the recording is to be finished and no round follows. */
 int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end);
-/* Readable when a round is due. A round is due every 50 ms in any case. */
+/* Readable when a round is due. One is due every 50 ms in any case, or every 250 ms when nothing
+ * has come for half a second. */
 int session_poll_fd(const struct session *s);
 /*
  * For those who read the file while it grows: names the code that came since the last time, and

@@ -55,6 +55,15 @@ has "$out" '"name":"Level Zero: zeCommandListAppendLaunchKernel","cat":"Level_Ze
 xpuprof flame -o p.svg p.xpu
 has "$(cat p.svg)" "zeCommandListAppendLaunchKernel" "a flame graph has both"
 
+# --- a plugin's loader, which nothing else of the program is linked with
+plugin='import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+sys.stdout.flush()
+lib.main(2, (ctypes.c_char_p * 3)(b"plugin", b"truth", None))'
+run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- python3 -c "$plugin" "$build/tests/targets/levelzero_plugin.so"
+is "$status" 0 "a plugin that brings the loader is recorded"
+is "$(field "$kernels")" "$(printf '%s\n' "$out" | grep -v -e copy -e set)" "with all its kernels"
+
 # --- what the program sees
 run "$target" events
 alone=$out

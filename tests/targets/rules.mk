@@ -27,3 +27,10 @@ $(B)/tests/targets/probed_linked: tests/targets/probed.c $(B)/sim/libcuda.so.1
 # A program that is linked with Level Zero's loader, here with the simulated one.
 $(B)/tests/targets/levelzero.o: COMMON += -Isim/levelzero
 $(B)/tests/targets/levelzero: $(B)/sim/levelzero/libze_loader.so.1
+
+# The same as a plugin that is linked with it, where nothing else of its program is.
+tests: $(B)/tests/targets/levelzero_plugin.so
+
+$(B)/tests/targets/levelzero_plugin.so: tests/targets/levelzero.c $(B)/sim/levelzero/libze_loader.so.1
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -Isim/levelzero -fPIC -shared -o $@ $^

@@ -227,6 +227,34 @@ static void what_other_tools_send_are_no_blocks(void)
 	profile_reader_close(reader);
 }
 
+/* As a file may say: together 2^64 and 1 blocks, where one was seen. */
+static void grids_that_cannot_be_and_times_without_end_place_nothing(void)
+{
+	static const uint32_t grids[][3] = {
+		{UINT32_MAX, 1, 1}, {UINT32_MAX, 1, 1}, {UINT32_MAX, UINT32_MAX, 1}, {2, 1, 1}};
+	struct recording r;
+	struct profile_reader *reader;
+	struct blocks b;
+
+	begin(&r, "blocks");
+	for (size_t i = 0; i < sizeof(grids) / sizeof(*grids); i++) {
+		struct profile_op op = {.kind = OP_KERNEL, .process = 1, .device = 1};
+
+		memcpy(op.grid, grids[i], sizeof(op.grid));
+		CHECK(!profile_add_op(r.w, &op, &r.op));
+		run(&r, 9, 1000 * (i + 1), 100);
+	}
+	block(&r, 9, 0, 1010, 50);
+	run(&r, 10, UINT64_MAX - 10, 5);
+	block(&r, 10, 0, 1ull << 63, 50);
+	reader = end(&r, &b);
+	CHECK(b.items.count == 1 && b.left_out >= 1);
+	vec_foreach (of, &b.runs)
+		CHECK(of->first + (uint64_t)of->count <= b.items.count);
+	blocks_release(&b);
+	profile_reader_close(reader);
+}
+
 static void first_blocks_are_as_late_as_their_kernels_at_least(void)
 {
 	struct recording r;
@@ -269,6 +297,7 @@ int main(void)
 	RUN(a_block_that_may_be_of_two_runs_is_of_none);
 	RUN(with_another_kernel_the_time_says_which_run);
 	RUN(what_other_tools_send_are_no_blocks);
+	RUN(grids_that_cannot_be_and_times_without_end_place_nothing);
 	RUN(first_blocks_are_as_late_as_their_kernels_at_least);
 	unlink(in_folder("b.xpu"));
 	rmdir(folder);

@@ -119,8 +119,10 @@ static void write_value(struct hash *h)
 /*
  * Most often the first entry is the key's. Where nothing is ever deleted, an entry that was there
  * once is there for good, with its key: what says so is true, however old the cache that it comes
- * from, and needs no acquire, which would empty that cache. What is not found so is looked for as
- * ever. Assemblers compute all of this beforehand for a key that they know, as that of an access.
+ * from, and needs no acquire, which would empty that cache. One multiprocessor alone writes into
+ * its copy, so that no part of what it reads is older than the rest. What is not found so is looked
+ * for as ever. Assemblers compute all of this beforehand for a key that they know, as that of an
+ * access.
  */
 static void try_first(struct hash *h)
 {
@@ -218,7 +220,7 @@ void emit_hash(struct emitter *e, int32_t helper)
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 		*labels[i] = new_label(e);
 	begin(&h);
-	if (helper == HELPER_LOOKUP && h.p->is_sum)
+	if (helper == HELPER_LOOKUP && h.p->is_sum && !h.p->is_squeezed)
 		try_first(&h);
 	look(&h, free);
 	compare_key(&h);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "inject/api.h"
+#include "vendor/intel/intel.h"
 
 #define FINISH_STEP_NS	   1000000
 #define FINISH_PATIENCE_NS 100000000ull /* without an end of anything */
@@ -25,13 +26,27 @@ __attribute__((visibility("default"))) int32_t zeInit(uint32_t flags);
 __attribute__((visibility("default"))) int32_t zeInitDrivers(
 	uint32_t *count, void **drivers, void *desc);
 
+/* The loader's, behind ours. It is not behind ours where only a plugin is linked with it, that was
+ * opened by itself (RTLD_LOCAL): then it is the one that has been loaded. */
+static void *loader_symbol(const char *name)
+{
+	static void *loader;
+	void *at = dlsym(RTLD_NEXT, name);
+
+	if (at)
+		return at;
+	if (!loader)
+		loader = dlopen(LEVELZERO_LOADER_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+	return loader ? dlsym(loader, name) : NULL;
+}
+
 bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after)
 {
 	int32_t (*function)(void *, int, levelzero_callback *);
 	char symbol[128];
 
 	snprintf(symbol, sizeof(symbol), "zelTracer%sRegisterCallback", name);
-	*(void **)&function = dlsym(RTLD_NEXT, symbol);
+	*(void **)&function = loader_symbol(symbol);
 	return function && (!before || !function(tracer, LEVELZERO_PROLOGUE, before)) &&
 	       (!after || !function(tracer, LEVELZERO_EPILOGUE, after));
 }
@@ -43,7 +58,7 @@ static bool find_functions(void)
 	bool all = true;
 
 #define FUNCTION(result, name, parameters)                                                         \
-	*(void **)&levelzero.name = dlsym(RTLD_NEXT, #name);                                       \
+	*(void **)&levelzero.name = loader_symbol(#name);                                          \
 	all &= levelzero.name != NULL;
 	LEVELZERO_FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -145,7 +160,7 @@ int32_t zeInit(uint32_t flags)
 {
 	int32_t (*next)(uint32_t), result;
 
-	*(void **)&next = dlsym(RTLD_NEXT, "zeInit");
+	*(void **)&next = loader_symbol("zeInit");
 	result = next ? next(flags) : LEVELZERO_UNINITIALIZED;
 	if (!result)
 		inject_begin(&api);
@@ -156,7 +171,7 @@ int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc)
 {
 	int32_t (*next)(uint32_t *, void **, void *), result;
 
-	*(void **)&next = dlsym(RTLD_NEXT, "zeInitDrivers");
+	*(void **)&next = loader_symbol("zeInitDrivers");
 	result = next ? next(count, drivers, desc) : LEVELZERO_UNSUPPORTED;
 	if (!result)
 		inject_begin(&api);

@@ -139,7 +139,7 @@ struct piece *pieces_take(struct context *c)
 	if (p || !lock())
 		return p;
 	p = take_free(c);
-	if (!p)
+	if (!p && !c->gone)
 		make_chunk(c);
 	unlock();
 	return p ?: take_free(c);
@@ -246,7 +246,9 @@ void pieces_leave_context(struct context *c)
 	if (!lock())
 		return;
 	look(NULL, c);
+	/* Also where the context lives on, as its end is refused. */
 	c->gone = true;
+	__atomic_store_n(&c->free, 0, __ATOMIC_SEQ_CST);
 	for (uint32_t n = 0; n < events.made; n++)
 		if (events.pieces[n].context == c && events.pieces[n].own) {
 			levelzero.zeEventDestroy(events.pieces[n].own);

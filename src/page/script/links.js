@@ -3,7 +3,7 @@
 
 const ARROW_PX = 6;
 /** @type {any} */
-let links = null; // {since, until, call, works, count}: those of the box with these times
+let links = null; // {since, until, begin, call, works, count}: those of the box with these times
 
 async function fetchLinks(row, box) {
 	const kind = about.rows[row].kind, since = state.since, until = state.until;
@@ -13,7 +13,7 @@ async function fetchLinks(row, box) {
 	const answer = await ask("links.json", {row, begin: box.from, length: box.length});
 	if (!answer)
 		return;
-	links = {since, until, call: answer.call, works: answer.works, count: answer.work_count, isCall: kind === "calls"};
+	links = {since, until, begin: box.from, call: answer.call, works: answer.works, count: answer.work_count, isCall: kind === "calls"};
 	showLinks();
 	drawSelectionSoon();
 }
@@ -29,11 +29,11 @@ function showLinks() {
 }
 
 function linksText() {
-	const {call, works, count, isCall} = links;
+	const {begin, call, works, count, isCall} = links, first = Math.min(...works.filter((_, n) => n % 3 === 1));
 	if (isCall)
-		return count ? `asked for ${count === 1 ? "a piece" : grouped(count) + " pieces"} of GPU work, ${works[1] >= call[1] ? timeText(works[1] - call[1]) + " later" : "at once"}` :
+		return count ? `asked for ${count === 1 ? "a piece" : grouped(count) + " pieces"} of GPU work, ${first >= call[1] ? timeText(first - call[1]) + " later" : "at once"}` :
 			"asked for no GPU work that was recorded";
-	return call.length ? `was asked for ${timeText(works[1] - call[1])} before` + (count > 1 ? `, with ${grouped(count - 1)} more` : "") : "its call was not recorded";
+	return call.length ? `was asked for ${timeText(begin - call[1])} before` + (count > 1 ? `, with ${grouped(count - 1)} more` : "") : "its call was not recorded";
 }
 
 // By row: where its lane is, from the top of the lanes.

@@ -95,10 +95,11 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 	/* To unload a module would end a capture of this thread. */
 	calls_begin(&calls);
 	stay = blocks_stay(l, i, &handle);
+	if (stay)
+		sizes_read(l, i, handle);
 	calls_end(&calls);
 	if (!stay)
 		return false;
-	sizes_read(l, i, handle);
 	image_send(i);
 	modules_add(handle, l->is_library);
 	*ret = handle;

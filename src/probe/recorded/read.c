@@ -42,7 +42,7 @@ static int add_object(struct recorded_reading *r, const struct profile_reader *f
 	size_t size = 0;
 
 	file = profile_string(from, o->file, &size);
-	if (!ebpf_object_read(&object, file, size) &&
+	if (r->plan.objects.count < PROBE_BODIES_MAX && !ebpf_object_read(&object, file, size) &&
 		!plan_add(&r->plan, object, *name ? name : "programs", tool, &options))
 		index = (uint32_t)r->plan.objects.count;
 	else

@@ -13,6 +13,8 @@
 #define SUBJECT	   "blocks of kernels"
 #define BLOCKS_MAX (8u << 20)
 #define RUNS_MAX   (8u << 20)
+#define SMS_MAX	   1024u
+#define LATEST_NS  (1ull << 62) /* differences of two such times have a sign */
 
 /* Records begin with the start. Those of all blocks go on with the end, the number, the kernel, and
  * the multiprocessor. */
@@ -95,13 +97,22 @@ static int add_block(
 	if (!f->program || f->size < b->source->record_bytes ||
 		!is_map_of_tool(b->source, r, f->map))
 		return 0;
-	if (b->items.count == BLOCKS_MAX) {
+	read_block(b->source, f, &new);
+	if (b->items.count == BLOCKS_MAX || new.sm >= SMS_MAX || new.start_ns >= LATEST_NS ||
+		new.duration_ns >= LATEST_NS - new.start_ns) {
 		b->left_out++;
 		return 0;
 	}
-	read_block(b->source, f, &new);
 	error = add_group(b, profile_probe_context(r, f->context), f->grid, &new.group);
 	return error || !vec_push(&b->items, new) ? error : no_memory();
+}
+
+/* In blocks. More than any GPU can run is as good as most. */
+static uint64_t size_of_grid(const uint32_t *grid)
+{
+	uint64_t blocks = (uint64_t)grid[0] * grid[1];
+
+	return __builtin_mul_overflow(blocks, grid[2], &blocks) ? UINT64_MAX : blocks;
 }
 
 static int add_run(struct blocks *b, const struct profile_reader *r, const struct profile_work *w)
@@ -116,9 +127,10 @@ static int add_run(struct blocks *b, const struct profile_reader *r, const struc
 
 	if (!group || b->runs.count == RUNS_MAX)
 		return 0;
+	if (w->start_ns >= LATEST_NS || w->duration_ns >= LATEST_NS - w->start_ns)
+		return 0;
 	new.group = (uint32_t)*group;
-	new.grid_blocks =
-		b->source->is_first ? 1 : (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
+	new.grid_blocks = b->source->is_first ? 1 : size_of_grid(op->grid);
 	return vec_push(&b->runs, new) ? no_memory() : 0;
 }
 
@@ -182,11 +194,16 @@ static void find_members(struct blocks *b)
 
 static bool is_complete(const struct blocks *b, const struct block_group *g)
 {
-	uint64_t blocks = 0;
+	uint64_t left = g->count;
 
-	for (uint32_t i = 0; i < g->run_count; i++)
-		blocks += b->runs.items[g->first_run + i].grid_blocks;
-	return blocks == g->count;
+	for (uint32_t i = 0; i < g->run_count; i++) {
+		uint64_t blocks = b->runs.items[g->first_run + i].grid_blocks;
+
+		if (blocks > left)
+			return false;
+		left -= blocks;
+	}
+	return !left;
 }
 
 /* Those for which no time is needed. False: it is. */

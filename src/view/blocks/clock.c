@@ -105,12 +105,11 @@ static void narrow(struct clocks *c)
 
 int clocks_read(struct clocks *c, const struct blocks *b, const struct profile_reader *r)
 {
+	uint64_t realtime_ns = profile_meta_number(r, META_REALTIME_NS, 0);
 	int error;
 
-	*c = (struct clocks){.otherwise = {
-				     -(int64_t)profile_meta_number(r, META_REALTIME_NS, 0),
-				     UNKNOWN_NS,
-			     }};
+	*c = (struct clocks){
+		.otherwise = {realtime_ns < INT64_MAX ? -(int64_t)realtime_ns : 0, UNKNOWN_NS}};
 	error = add_points(c, b);
 	narrow(c);
 	return error;

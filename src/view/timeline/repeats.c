@@ -75,6 +75,8 @@ static int find_text(struct reading *g, const struct buf *text, bool is_marker, 
 	if (!error && added) {
 		new.text = strdup(buf_text(text));
 		error = !new.text || vec_push(&g->result->names, new);
+		if (error)
+			free(new.text);
 	}
 	return error ? error_memory(SUBJECT) : 0;
 }
