@@ -75,6 +75,8 @@ is "$status: $out" "0: $alone" "a preloaded library without a recorder is not in
 recorded contexts
 is "$status" 0 "contexts may come and go"
 is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alone', $out)] {}" "with all that was in them"
+recorded contexts 300
+is "$(field "100 < r['works'] < 300, r['works'] + sum(r['losses'].values())")" "True 300" "of more than there is room for, all is there or counted"
 recorded pieces 10000
 is "$(field "[(k['name'], k['count'], k['total_ns']) for k in r['kernels']], $losses")" \
 	"[('one', 10000, $((10000 * (1000 * 1000000000 / 19200000))))] {}" "many launches"

@@ -6,7 +6,7 @@
  *			fills; prints "NAME COUNT NANOSECONDS", as the simulated device takes
  *	events		uses one event again and again, with what it may do between: sees its state and times, as
  *			it would alone, and prints them
- *	contexts	makes, uses and destroys contexts with all that is in them; prints how many
+ *	contexts [COUNT]	makes, uses and destroys contexts with all that is in them; prints how many
  *	pieces COUNT	launches so many, and waits now and then
  *	recorded	appends to a list that is recorded, which is no work by itself
  */
@@ -159,12 +159,11 @@ static int use_events(void)
 	return 0;
 }
 
-static int contexts(void)
+static int contexts(int count)
 {
-	enum { CONTEXTS = 50 };
 	void *kernel = make_kernel("alone");
 
-	for (int n = 0; n < CONTEXTS; n++) {
+	for (int n = 0; n < count; n++) {
 		check("context", zeContextCreate(driver, NULL, &context));
 		check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
 		launch(list, kernel, 1, NULL);
@@ -172,7 +171,7 @@ static int contexts(void)
 		check("destroy", zeCommandListDestroy(list));
 		check("destroy", zeContextDestroy(context));
 	}
-	printf("%d\n", CONTEXTS);
+	printf("%d\n", count);
 	return 0;
 }
 
@@ -208,7 +207,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "events"))
 		return use_events();
 	if (!strcmp(what, "contexts"))
-		return contexts();
+		return contexts(argc > 2 ? atoi(argv[2]) : 50);
 	if (!strcmp(what, "pieces"))
 		return pieces(argc > 2 ? atoi(argv[2]) : 1000);
 	if (!strcmp(what, "recorded"))

@@ -66,6 +66,14 @@ static int levelzero_open(
 	*ret = NULL;
 	if (!options->library || !is_installed(options->environment))
 		return 0;
+	if (strpbrk(options->library, " :")) {
+		if (options->notes)
+			buf_printf(options->notes,
+				"Level Zero is not recorded: '%s' cannot be preloaded: its path "
+				"has a blank or a colon\n",
+				options->library);
+		return 0;
+	}
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return error_memory(NULL);

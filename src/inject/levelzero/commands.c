@@ -99,7 +99,7 @@ static struct piece *begin_command(uint16_t call, uint8_t kind, void **arguments
 		return NULL;
 	if (*event)
 		pieces_settle(*event);
-	p = pieces_take(list->context);
+	p = list->context ? pieces_take(list->context) : NULL;
 	if (!p) {
 		count(WIRE_LOST_CALLS, 1);
 		return NULL;
@@ -190,7 +190,7 @@ static void end_wait(uint16_t call, void **arguments, int32_t result, void **ins
 	record = call_record(open, WIRE_CALL_SYNC, number_of(open),
 		result == LEVELZERO_NOT_READY ? LEVELZERO_SUCCESS : result);
 	list = call == NUMBER_CommandListHostSynchronize ? objects_list(handle) : NULL;
-	if (library.syncs && list) {
+	if (library.syncs && list && list->context) {
 		record.waits_for = WIRE_SYNC_STREAM;
 		record.context = list->context->number;
 		record.stream = list->number;

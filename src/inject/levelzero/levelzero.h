@@ -79,7 +79,7 @@ struct context {
 };
 
 struct list {
-	struct context *context;
+	struct context *context; /* NULL: there is no room for the list */
 	uint32_t number;
 	uint16_t device; /* index */
 	bool immediate;

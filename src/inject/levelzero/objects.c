@@ -68,11 +68,14 @@ static struct context *find_context(void *handle)
 	return c;
 }
 
+/* Stands for those that there is no room for, so that what is appended to them is counted. */
+static struct list left_out = {.immediate = true};
+
 static void add_list(void *handle, void *context, void *device, bool immediate)
 {
 	int index = gpus_find(device);
 	struct context *c = index < 0 ? NULL : find_context(context);
-	struct list *l = NULL;
+	struct list *l = immediate ? &left_out : NULL;
 
 	if (c && list_count < LISTS_MAX) {
 		l = &lists[list_count++];
