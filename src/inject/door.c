@@ -84,7 +84,6 @@ static int map_page(struct door *d, enum door_owner owner)
 		.state = DOOR_BUSY,
 		.socket = -1,
 		.pid = (uint32_t)getpid(),
-		.tid = (uint32_t)syscall(SYS_gettid),
 		.owner = owner};
 	error = fcntl(d->fd, F_ADD_SEALS, DOOR_SEALS) ? -errno : 0;
 	if (error)
@@ -278,6 +277,7 @@ bool door_sleep(struct door *d, uint64_t timeout_ns)
 {
 	bool knocked;
 
+	d->page->tid = (uint32_t)syscall(SYS_gettid);
 	prctl(PR_SET_NAME, "xpuprof-idle");
 	__atomic_store_n(&d->page->state, DOOR_ASLEEP, __ATOMIC_RELEASE);
 	knocked = wait_for_knock(d->page, timeout_ns);
@@ -288,29 +288,36 @@ bool door_sleep(struct door *d, uint64_t timeout_ns)
 	return knocked;
 }
 
-static void *keep_door(void *context)
+static void *keep_door(void *door)
 {
-	struct door d;
-
-	if (door_open(&d, DOOR_OF_PROGRAM))
-		return NULL;
 	for (;;)
-		(void)door_sleep(&d, 0);
+		(void)door_sleep(door, 0);
+	return NULL;
 }
 
+/*
+ * The descriptor is made in the program's own call: for a moment it has a low number, which a
+ * program with one thread never sees that way, and could find taken if our thread made it.
+ */
 void door_keep(void)
 {
+	static struct door door;
 	pthread_attr_t attributes;
 	sigset_t all, before;
 	pthread_t thread;
 
-	if (pthread_attr_init(&attributes))
+	if (door_open(&door, DOOR_OF_PROGRAM))
 		return;
+	if (pthread_attr_init(&attributes)) {
+		door_close(&door);
+		return;
+	}
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	(void)pthread_create(&thread, &attributes, keep_door, NULL);
+	if (pthread_create(&thread, &attributes, keep_door, &door))
+		door_close(&door);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }

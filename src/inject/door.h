@@ -22,12 +22,12 @@ struct door {
 	char name[16]; /* of the thread, while it does not sleep: what it starts takes that, too */
 };
 
-/* In the thread that will sleep there: 0 or -errno. */
+/* 0 or -errno. The thread that sleeps there has the name of the one that calls this. */
 int door_open(struct door *d, enum door_owner owner);
 void door_close(struct door *d);
 /* Sleeps until someone knocks, and then loads and runs what he brings, all of it. False: nobody
  * has in this time (0: for ever). */
 bool door_sleep(struct door *d, uint64_t timeout_ns);
 
-/* Makes a thread that sleeps at a door for as long as the program lives. */
+/* Makes a door, and a thread that sleeps there for as long as the program lives; or nothing. */
 void door_keep(void);

@@ -26,9 +26,9 @@ FORKINGS = int(os.environ.get("JOINED_FORKINGS", 4))
 
 
 def record_begin(*options):
-    """The first second of a program that goes on: the recorder, which waits for it, and its pid."""
+    """The first seconds of a program that goes on: the recorder, which waits for it, and its pid."""
     with open("log", "w", encoding="utf-8") as log:
-        recorder = subprocess.Popen([tap.PROGRAM, "record", "-d", "1", "-o", "begin.xpu", "--finalize", "--", "sh", "-c",
+        recorder = subprocess.Popen([tap.PROGRAM, "record", "-d", "3", "-o", "begin.xpu", "--finalize", "--", "sh", "-c",
                                      "echo pid $$; exec \"$0\" --threads 2 --pause 1000 --seconds 60 $@", ROUNDS, *options],
                                     env={**os.environ, **SIMULATED}, stdout=log, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: "ready" in text_of("log"))
