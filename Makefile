@@ -92,7 +92,7 @@ OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src
 INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 # What is preloaded for probes: of the rest only what puts programs into images.
-PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]')) src/inject/socket.c \
+PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]')) src/inject/descriptor.c src/inject/socket.c \
 	$(addprefix src/base/,buf.c demangle.c error.c)
 PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Descriptors move to high numbers, as that of the connection (connect.c), and are looked at before
- * they are closed.
+ * Descriptors move to high numbers, and are looked at before they are closed.
  *
  * The loader takes a library for one that it has when the paths are the same, even if that is
  * another file by now. So the path is made another one.
@@ -22,10 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/hooks.h"
 #include "inject/library.h"
 
-#define HIGH_FD	    200
 #define LETTER_MS   2000
 #define NAMES	    64
 #define STACK_BYTES (1u << 20)
@@ -44,16 +43,6 @@ struct visit {
 	void *handle;
 	entry_function *entry;
 };
-
-static int move_high(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
 
 static void close_if_same(int fd, const struct stat *was)
 {
@@ -100,7 +89,7 @@ int door_open(struct door *d, enum door_owner owner)
 		d->fd = memfd_create(DOOR_FILE, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (d->fd < 0)
 		return -errno;
-	d->fd = move_high(d->fd);
+	d->fd = descriptor_move_high(d->fd);
 	prctl(PR_GET_NAME, d->name);
 	error = map_page(d, owner);
 	if (error)
@@ -182,8 +171,8 @@ static bool receive(struct door *d, struct visit *v)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return false;
-	v->socket = move_high(ends[0]);
-	ends[1] = move_high(ends[1]);
+	v->socket = descriptor_move_high(ends[0]);
+	ends[1] = descriptor_move_high(ends[1]);
 	if (fstat(ends[1], &st) ||
 		setsockopt(v->socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes))) {
 		close(ends[1]);

@@ -10,10 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/futex.h"
 
 #define NOBODYS_UID 65534 /* of users that a namespace has no number for */
-#define HIGH_FD	    200
 
 bool socket_is_ours(const struct own_socket *s)
 {
@@ -31,13 +31,10 @@ void socket_close(struct own_socket *s)
 
 int socket_adopt(struct own_socket *s, int fd)
 {
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD), error;
 	struct stat st = {0};
+	int error;
 
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-	}
+	fd = descriptor_move_high(fd);
 	error = fstat(fd, &st) ? -errno : 0;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;

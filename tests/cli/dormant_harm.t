@@ -6,6 +6,7 @@ program, close what they have not opened, end. So they do while the library in t
 usage: dormant_harm.t [asleep|awake|forking|ends|closed...]"""
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -23,10 +24,13 @@ ENDS = int(os.environ.get("DORMANT_ENDS", 8))
 FORKINGS = int(os.environ.get("DORMANT_FORKINGS", 4))
 
 
-def said_by(what, prepared):
+def said_by(what, prepared, descriptors=1024):
+    """Its status and output, where it may have so many descriptors."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     environment = {**os.environ, **SIMULATED, **({"CUDA_INJECTION64_PATH": LIBRARY} if prepared else {})}
     done = subprocess.run([TARGET, what, "200"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=environment, text=True)
+                          env=environment, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, most), most)))
     return done.returncode, done.stdout
 
 
@@ -44,6 +48,8 @@ def check_asleep():
     for what in WHAT:
         alone, prepared = said_by(what, False), said_by(what, True)
         tap.result(alone == prepared, f"{what}: a program in which the library sleeps does as alone", alone, prepared)
+    few = said_by("descriptors", True, descriptors=150)
+    tap.result(few == (0, "done\n"), "its descriptor has a high number where the program may have few", few)
 
 
 def check_awake():

@@ -387,14 +387,16 @@ static void list_descriptors(int count)
 	DIR *folder = opendir("/proc/self/fd");
 	struct dirent *entry;
 	char path[300], target[256] = "";
+	ssize_t size;
 
 	launch(count);
 	while (folder && (entry = readdir(folder))) {
 		if (atoi(entry->d_name) < 3 || atoi(entry->d_name) > 99)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
-		if (readlink(path, target, sizeof(target) - 1) > 0 && strncmp(target, "/proc", 5))
-			printf("descriptor %s\n", entry->d_name);
+		size = readlink(path, target, sizeof(target));
+		if (size > 0 && strncmp(target, "/proc", 5))
+			printf("descriptor %s: %.*s\n", entry->d_name, (int)size, target);
 	}
 	closedir(folder);
 }

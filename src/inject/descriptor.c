@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "inject/descriptor.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define HIGH_FD 200
+
+/* Where the program's limit is low, in the upper part of what it allows. */
+static int least_number(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > HIGH_FD + HIGH_FD / 4)
+		return HIGH_FD;
+	return (int)(limit.rlim_cur - limit.rlim_cur / 4);
+}
+
+int descriptor_move_high(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, least_number());
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
