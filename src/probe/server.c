@@ -9,33 +9,16 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/folder_socket.h"
 #include "probe/server_internal.h"
 
 #define SOCKET_NAME   "probe.sock"
 #define PROCESSES_MAX 4096
 #define CONNECTED_MAX 512
 #define BACKLOG	      512
-
-static int bind_socket(const struct server *s)
-{
-	const struct server_options *o = &s->options;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_NAME,
-		o->folder_fd);
-	if (bind(s->listener, (struct sockaddr *)&address, sizeof(address)) ||
-		fchmodat(o->folder_fd, SOCKET_NAME, 0600, 0))
-		return -errno;
-	if (geteuid() != o->uid &&
-		fchownat(o->folder_fd, SOCKET_NAME, o->uid, o->gid, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return listen(s->listener, BACKLOG) ? -errno : 0;
-}
 
 static int watch(struct server *s, int fd)
 {
@@ -46,13 +29,16 @@ static int watch(struct server *s, int fd)
 
 static int open_socket(struct server *s)
 {
+	const struct server_options *o = &s->options;
 	int error;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->epoll < 0 || s->listener < 0)
 		return error_errno(-errno, "cannot create a socket");
-	error = bind_socket(s);
+	error = folder_socket_bind(s->listener, o->folder_fd, SOCKET_NAME, o->uid, o->gid);
+	if (!error && listen(s->listener, BACKLOG))
+		error = -errno;
 	error = error ?: watch(s, s->listener);
 	return error ? error_errno(error, "cannot listen at '%s'", buf_text(&s->path)) : 0;
 }

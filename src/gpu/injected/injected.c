@@ -14,12 +14,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/folder_socket.h"
 #include "gpu/injected/descriptors.h"
 #include "gpu/injected/instance.h"
 #include "sandbox/child.h"
@@ -79,28 +79,10 @@ static int set_path(struct injected *s, const char *folder)
 	return 0;
 }
 
-/* Whatever may have happened to the folder's path, the socket is made in the folder. Nobody can
- * connect before it listens. */
-static int bind_socket(const struct injected *s)
-{
-	const struct gpu_options *o = &s->options;
-	const char *name = SOCKET_NAME;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", o->runtime_fd,
-		name);
-	if (bind(s->listener, (struct sockaddr *)&address, sizeof(address)) ||
-		fchmodat(o->runtime_fd, name, 0600, 0))
-		return -errno;
-	if (geteuid() != o->target_uid &&
-		fchownat(o->runtime_fd, name, o->target_uid, o->target_gid, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return 0;
-}
-
-/* Only the target's user may connect: the socket is theirs. */
+/* Only the target's user may connect: the socket is theirs. Nobody can before it listens. */
 static int listen_at(struct injected *s)
 {
+	const struct gpu_options *o = &s->options;
 	struct epoll_event event = {.events = EPOLLIN};
 	int error;
 
@@ -109,7 +91,9 @@ static int listen_at(struct injected *s)
 		return error_errno(-errno, "cannot create a socket");
 	/* Those who connect have it, too. */
 	error = descriptors_expect(s, s->listener);
-	error = error ?: bind_socket(s);
+	error = error
+			?: folder_socket_bind(s->listener, o->runtime_fd, SOCKET_NAME,
+				   o->target_uid, o->target_gid);
 	if (!error && listen(s->listener, 512))
 		error = -errno;
 	if (error)
