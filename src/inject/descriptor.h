@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors of ours in somebody else's program: programs use low numbers, and some rely on getting
- * the lowest one, so ours move to higher ones.
+ * Descriptors of ours in somebody else's program: programs use low numbers, and some rely on
+ * getting the lowest one, so ours move to higher ones.
  */
 #pragma once
 
