@@ -12,8 +12,8 @@
 int folder_socket_bind(int fd, int folder_fd, const char *name, uid_t uid, gid_t gid)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int size = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-		folder_fd, name);
+	int size = snprintf(
+		address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd, name);
 
 	if ((size_t)size >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
