@@ -92,13 +92,18 @@ OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src
 INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 # What is preloaded for probes: of the rest only what puts programs into images.
-PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]')) src/inject/descriptor.c src/inject/socket.c \
-	$(addprefix src/base/,buf.c demangle.c error.c)
+PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]' -not -path '*/ptxas/*')) \
+	$(addprefix src/inject/,descriptor.c socket.c) $(addprefix src/base/,buf.c demangle.c error.c)
 PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
+# What compiles in the place of a program's own compiler: the same without what sits in the program.
+PTXAS_SOURCES := $(wildcard src/preload/*.c src/preload/nvidia/ptxas/*.c src/ptx/*.c) \
+	$(addprefix src/preload/nvidia/,compiled.c probes.c) $(addprefix src/inject/,descriptor.c socket.c) \
+	$(addprefix src/base/,buf.c demangle.c error.c)
+PTXAS_OBJECTS := $(PTXAS_SOURCES:%.c=$(B)/inject/%.o)
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
-PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so
+PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/xpuprof-ptxas
 
 .PHONY: all check-style bench fuzz install install-docs clean sim demo tests
 .SECONDARY:
@@ -190,6 +195,12 @@ $(B)/libxpuprof-probe.so: $(PRELOAD_OBJECTS) $(B)/made-of
 	$(CC) -shared -Wl,-soname,libxpuprof-probe.so -Wl,-z,defs -Wl,-z,now -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ \
 		$(PRELOAD_OBJECTS) -liberty -lpthread -ldl
 
+# It has a second name, by which it knows for which of two compilers it stands.
+$(B)/xpuprof-ptxas: $(PTXAS_OBJECTS) $(B)/made-of
+	$(call say,LD,$@)
+	$(CC) $(LDFLAGS) -o $@ $(PTXAS_OBJECTS) -liberty -lpthread
+	ln -sf $(@F) $@-blackwell
+
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)
 	mkdir -p $(@D)
@@ -213,7 +224,8 @@ install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/xpuprof-ptxas $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	ln -sf xpuprof-ptxas $(DESTDIR)$(PREFIX)/lib/xpuprof/xpuprof-ptxas-blackwell
 	install -D -m 644 $(B)/completions/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xpuprof
 	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof
 	install -D -m 644 $(B)/completions/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xpuprof.fish

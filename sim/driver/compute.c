@@ -5,6 +5,7 @@
  * in the stream has come, and ends at the earliest when the interpreter has. What goes wrong in a
  * kernel is the result of its launch.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "sim.h"
 #include "sim/ptx/ptx.h"
 
-enum { SMS = 16 };
+enum { SMS = 16, SHT_SIM_TEXT = SHT_LOUSER + 1 };
 
 static bool enabled(void)
 {
@@ -23,6 +24,19 @@ static bool enabled(void)
 	if (!known)
 		known = getenv("XPUPROF_SIM_COMPUTE") ? 2 : 1;
 	return known == 2;
+}
+
+/* What a simulated ptxas has made: an ELF file whose second section is the text. */
+static char *compiled_text(const char *image)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+
+	memcpy(&h, image, sizeof(h));
+	if (h.e_shnum < 2)
+		return NULL;
+	memcpy(&s, image + h.e_shoff + sizeof(s), sizeof(s));
+	return s.sh_type == SHT_SIM_TEXT ? strndup(image + s.sh_offset, s.sh_size) : NULL;
 }
 
 /* The text of an image for this device: what it is itself, or the PTX of a fatbin; NULL: none. */
@@ -35,6 +49,8 @@ static char *text_of(const void *image)
 
 	if (kind == PTX_IMAGE_TEXT)
 		return strdup(image);
+	if (kind == PTX_IMAGE_CUBIN)
+		return compiled_text(image);
 	if (kind == PTX_IMAGE_WRAPPER)
 		memcpy(&image, (const char *)image + 8, sizeof(image));
 	else if (kind != PTX_IMAGE_FATBIN)

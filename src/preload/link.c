@@ -104,8 +104,10 @@ static int receive(int fd, enum probe_gift gift, int (*map)(int))
 
 static int shake_hands(int fd)
 {
-	struct probe_hello hello = {
-		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .pid = (uint32_t)getpid()};
+	struct probe_hello hello = {.magic = PROBE_MAGIC,
+		.version = PROBE_VERSION,
+		.pid = (uint32_t)getpid(),
+		.role = link_to_xpuprof.role};
 	int error;
 
 	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))

@@ -22,6 +22,7 @@ struct link {
 	struct own_socket socket;
 	struct probe_control *control;
 	const struct probe_plan *plan; /* checked; it does not change */
+	enum probe_role role;	       /* before link_open */
 };
 
 extern struct link link_to_xpuprof;

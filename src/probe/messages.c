@@ -129,6 +129,7 @@ static int handle_hello(
 	if (n != sizeof(m->hello) || m->hello.magic != PROBE_MAGIC ||
 		m->hello.version != PROBE_VERSION)
 		return -EPROTO;
+	p->is_compiler = m->hello.role == PROBE_COMPILER;
 	return server_greet(s, p, p->pid);
 }
 
@@ -138,7 +139,7 @@ static int handle(struct server *s, uint32_t process, union message *m, size_t n
 
 	if (!p->greeted)
 		return handle_hello(s, p, m, n);
-	if (m->what == PROBE_ARENA && n == sizeof(m->arena))
+	if (m->what == PROBE_ARENA && n == sizeof(m->arena) && !p->is_compiler)
 		return server_add_arena(s, process, &m->arena);
 	if (m->what == PROBE_KERNEL && n == sizeof(m->kernel))
 		add_kernel(s, &m->kernel);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "ebpf/image.h"
 
@@ -428,6 +429,7 @@ int plan_seal(struct plan *p, const struct plan_options *options)
 		error = error_set(-EFBIG, "the programs are too large");
 	if (!error) {
 		memcpy(out.data, &head, sizeof(head));
+		p->hash = hash_bytes(out.data, out.size);
 		error = make_file(p, &out);
 	}
 	buf_release(&out);

@@ -40,6 +40,7 @@ struct plan {
 	struct buf data;
 	uint32_t initial_count;
 	int fd; /* the plan as processes get it; -1: not made yet */
+	uint64_t hash;
 };
 
 struct plan_options {
@@ -65,5 +66,5 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 int plan_set(struct plan *p, const char *setting);
 /* Lines about what programs will cost more than they need to. */
 void plan_warn(const struct plan *p, struct buf *out);
-/* Makes `fd`: 0 or -errno with error_text. */
+/* Makes `fd`, and its hash: 0 or -errno with error_text. */
 int plan_seal(struct plan *p, const struct plan_options *options);

@@ -225,6 +225,17 @@ static bool may_connect(const struct server *s, int fd, uint32_t *ret_pid)
 	return connected < CONNECTED_MAX && s->processes.count < PROCESSES_MAX;
 }
 
+/* Programs have their numbers for good, as what is read of them later has. */
+static int keep(struct server *s, const struct server_process *p)
+{
+	vec_foreach (old, &s->processes)
+		if (old->is_compiler && old->fd < 0) {
+			*old = *p;
+			return 0;
+		}
+	return vec_push(&s->processes, *p);
+}
+
 /* Whoever waits, so many at most: true where there was somebody. */
 bool server_accept(struct server *s)
 {
@@ -237,7 +248,7 @@ bool server_accept(struct server *s)
 		if (p.fd < 0)
 			break;
 		any = true;
-		if (may_connect(s, p.fd, &p.pid) && !watch(s, p.fd) && !vec_push(&s->processes, p))
+		if (may_connect(s, p.fd, &p.pid) && !watch(s, p.fd) && !keep(s, &p))
 			continue;
 		s->processes_refused++;
 		close(p.fd);

@@ -28,6 +28,7 @@ struct server_process {
 	int fd; /* -1: it has ended */
 	uint32_t pid;
 	bool greeted;
+	bool is_compiler; /* it has no contexts; another may have its place when it has ended */
 	struct probe_control *control;
 };
 

@@ -219,7 +219,9 @@ static void write_bound(struct ptx_splicer *s, const char **from, const char *na
 static int splice_kernel(struct ptx_splicer *s, const char **from)
 {
 	const struct ptx_function *f = s->kernel;
-	struct ptx_probed probed = {.hash = s->kernel_hash, .bodies = (uint32_t)s->chosen.count};
+	struct ptx_probed probed = {.hash = s->kernel_hash,
+		.bodies = (uint32_t)s->chosen.count,
+		.bounds_block = f->bounds_block};
 	int error;
 
 	probed.name = strndup(f->name.at, f->name.size);

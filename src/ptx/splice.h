@@ -128,6 +128,7 @@ struct ptx_probed {
 	uint32_t returns;  /* places at which it is left and that an exit body sees */
 	uint32_t accesses; /* sites of memory bodies */
 	uint32_t bodies;   /* that name it, whatever site */
+	bool bounds_block; /* the text says how large its blocks can be */
 };
 
 /* Where in the source an access stands: %xpu_insn and %xpu_kernel name it. */

@@ -79,6 +79,26 @@ static int locate(const char *name, struct buf *ret_path)
 	return error;
 }
 
+int locate_beside_libraries(const char *name, struct buf *ret_path)
+{
+	struct buf folder = BUF_INIT;
+	int error = program_folder(&folder);
+
+	for (size_t i = 0; !error && i < FOLDER_COUNT; i++) {
+		ret_path->size = 0;
+		buf_printf(ret_path, "%s%s%s", buf_text(&folder), folders[i], name);
+		if (ret_path->failed)
+			error = error_memory(NULL);
+		else if (!access(buf_text(ret_path), R_OK))
+			break;
+		else if (i + 1 == FOLDER_COUNT)
+			error = error_set(-ENOENT, "cannot find '%s' beside '%s'", name,
+				LOCATE_PROBE_LIBRARY_NAME);
+	}
+	buf_release(&folder);
+	return error;
+}
+
 int locate_library(struct buf *ret_path)
 {
 	return locate(LOCATE_LIBRARY_NAME, ret_path);

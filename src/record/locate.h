@@ -18,3 +18,5 @@ int locate_library(struct buf *ret_path);
 /* The one that is preloaded where programs are to run inside GPU kernels; it is in the same
  * folders. */
 int locate_probe_library(struct buf *ret_path);
+/* Another file in these folders, by the name it has there, which may be a link. Sets the path. */
+int locate_beside_libraries(const char *name, struct buf *ret_path);

@@ -2,6 +2,7 @@
 #include "record/preload.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,7 +12,7 @@
 
 #define VARIABLE "LD_PRELOAD"
 
-int preload_for_probes(struct target_user *u, const char *address)
+static int preload(struct target_user *u)
 {
 	const char *theirs = target_user_getenv(u, VARIABLE);
 	struct buf value = BUF_INIT;
@@ -27,5 +28,82 @@ int preload_for_probes(struct target_user *u, const char *address)
 		error = error_memory(NULL);
 	error = error ?: target_user_setenv(u, VARIABLE, buf_text(&value));
 	buf_release(&value);
+	return error;
+}
+
+/* Compilers of Triton, the variables that name them, and where a user's own choice is noted. The
+ * second had a name with a hyphen in Triton 3.4. */
+static const struct {
+	const char *variable, *file, *theirs;
+} compilers[] = {
+	{"TRITON_PTXAS_PATH", "xpuprof-ptxas", PROBE_ENV_COMPILER},
+	{"TRITON_PTXAS_BLACKWELL_PATH", "xpuprof-ptxas-blackwell", PROBE_ENV_SECOND_COMPILER},
+	{"TRITON_PTXAS-BLACKWELL_PATH", "xpuprof-ptxas-blackwell", PROBE_ENV_SECOND_COMPILER},
+};
+
+static int set_compilers(struct target_user *u)
+{
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++) {
+		const char *theirs = target_user_getenv(u, compilers[i].variable);
+		struct buf path = BUF_INIT;
+		int error = locate_beside_libraries(compilers[i].file, &path);
+
+		if (!error && theirs && *theirs)
+			error = target_user_setenv(u, compilers[i].theirs, theirs);
+		error = error ?: target_user_setenv(u, compilers[i].variable, buf_text(&path));
+		buf_release(&path);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* What has been compiled with other programs, or without, must not be found there. */
+static const struct {
+	const char *variable, *folder;
+} caches[] = {
+	{"TRITON_CACHE_DIR", "triton"},
+	{"TORCHINDUCTOR_CACHE_DIR", "inductor"},
+	{PROBE_ENV_COMPILED, "compiled"},
+};
+
+static int set_caches(struct target_user *u, const char *cache, const char *below, uint64_t plan)
+{
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		struct buf path = BUF_INIT;
+		int error;
+
+		buf_printf(&path, "%s%s/xpuprof/probes/%016" PRIx64 "/%s", cache, below, plan,
+			caches[i].folder);
+		error = path.failed ? error_memory(NULL)
+				    : target_user_setenv(u, caches[i].variable, buf_text(&path));
+		buf_release(&path);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* Without a folder to keep what is compiled in, kernels of Triton stay as they are. */
+static int have_triton_compile(struct target_user *u, uint64_t plan)
+{
+	const char *cache = target_user_getenv(u, "XDG_CACHE_HOME");
+	const char *home = target_user_getenv(u, "HOME");
+	int error;
+
+	if ((!cache || cache[0] != '/') && (!home || home[0] != '/'))
+		return 0;
+	error = set_compilers(u);
+	if (error)
+		return error;
+	return cache && cache[0] == '/' ? set_caches(u, cache, "", plan)
+					: set_caches(u, home, "/.cache", plan);
+}
+
+int preload_for_probes(struct target_user *u, const char *address, uint64_t plan)
+{
+	int error = preload(u);
+
+	error = error ?: have_triton_compile(u, plan);
 	return error ?: target_user_setenv(u, PROBE_ENV_SOCKET, address);
 }

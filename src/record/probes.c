@@ -37,7 +37,7 @@ static int open_server(struct probes *p, const struct probes_options *o)
 	if (error)
 		return error;
 	p->has_server = true;
-	return preload_for_probes(o->user, server_address(&p->server));
+	return preload_for_probes(o->user, server_address(&p->server), p->plan.hash);
 }
 
 int probes_open(struct probes **ret, const struct probes_options *options, struct profile_writer *w,

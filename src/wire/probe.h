@@ -39,18 +39,29 @@
 
 #include "wire/arena.h"
 
-#define PROBE_MAGIC	    0x5558504bu
-#define PROBE_VERSION	    2u
-#define PROBE_ENV_SOCKET    "XPUPROF_PROBE_SOCKET"
-#define PROBE_PAGE	    4096u
-#define PROBE_TAILS_AT	    PROBE_PAGE
-#define PROBE_CONTROL_BYTES PROBE_PAGE
-#define PROBE_PLAN_MAX	    (256u << 20)
-#define PROBE_BODIES_MAX    256u
-#define PROBE_ARENAS_MAX    64u /* of a process */
+#define PROBE_MAGIC	 0x5558504bu
+#define PROBE_VERSION	 2u
+#define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
+#define PROBE_ENV_COMPILED                                                                         \
+	"XPUPROF_PROBE_COMPILED" /* a folder: the preloaded library has a compiled.h */
+/* Compilers that the user has chosen, which ours stand for. */
+#define PROBE_ENV_COMPILER	  "XPUPROF_COMPILER"
+#define PROBE_ENV_SECOND_COMPILER "XPUPROF_SECOND_COMPILER"
+#define PROBE_PAGE		  4096u
+#define PROBE_TAILS_AT		  PROBE_PAGE
+#define PROBE_CONTROL_BYTES	  PROBE_PAGE
+#define PROBE_PLAN_MAX		  (256u << 20)
+#define PROBE_BODIES_MAX	  256u
+#define PROBE_ARENAS_MAX	  64u /* of a process */
+
+enum probe_role {
+	PROBE_PROGRAM,
+	PROBE_COMPILER, /* run by a program: it only needs the plan */
+};
 
 struct probe_hello {
-	uint32_t magic, version, pid, unused;
+	uint32_t magic, version, pid;
+	uint32_t role; /* enum probe_role */
 };
 
 enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY };

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # `xpuprof probe` runs eBPF programs inside the kernels of tests/targets/probed.c, on the simulated GPU: counts are those of
 # the launches, and the program's results are what they are without (it checks each bit).
-import json
 import os
 import re
 import signal
@@ -12,46 +11,10 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
+from probing import BLOCKS, COUNT, DATA, GRID, SECONDS, SHAPES, TARGET, WARPS, answer, entries, environment, launches_of, probe
 
-TARGET = os.path.join(tap.BUILD, "tests", "targets", "probed")
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx")
-SHAPES = os.path.join(DATA, "shapes-sm75.ptx")
-OBJECTS = os.path.join(tap.BUILD, "tests", "ebpf")
-BLOCKS, THREADS, COUNT = 40, 128, 5000
-GRID = BLOCKS * THREADS
-WARPS = GRID // 32
 # Warps of which some thread has something to add, and one of these not all.
 BUSY_WARPS = (COUNT + 31) // 32
-SIMULATED = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim"), "XPUPROF_SIM_COMPUTE": "1"}
-SECONDS = 60
-
-
-def environment(**more):
-    return {**os.environ, **SIMULATED, **more}
-
-
-def probe(*arguments, command=(TARGET, SHAPES, "launch"), **variables):
-    return subprocess.run([tap.PROGRAM, "probe", *arguments, "--", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, env=environment(**variables), timeout=SECONDS)
-
-
-def launches_of(done):
-    """What the program says: the first line that is a number."""
-    found = re.search(r"^(\d+)$", done.stdout, re.M)
-    return int(found[1]) if found else -1
-
-
-def answer(*arguments, **more):
-    done = probe("--json", *arguments, **more)
-    try:
-        return done, json.loads(done.stdout[done.stdout.index("{"):])
-    except ValueError:
-        return done, None
-
-
-def entries(found, name, index=0):
-    maps = [m for m in found["objects"][index]["maps"] if m["name"] == name]
-    return maps[0]["entries"] if maps else []
 
 
 def total(found, name):

@@ -5,7 +5,7 @@
     tests/gpu/probe.py                 in a built tree, on a machine with an NVIDIA GPU
 
 It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, and kills xpuprof. With
-nvcc also probe_kernels.cu, on both runtimes and with each compression.
+nvcc also probe_kernels.cu, on both runtimes and with each compression; with PyTorch also kernels of Triton and torch.compile.
 """
 import functools
 import json
@@ -111,8 +111,9 @@ def compile_kernels(nvcc, flags):
 
 def run_probed(program, *options):
     """What was found, how often each kernel ran, its blocks and threads a block, and what was said."""
-    done = subprocess.run([os.path.join(BUILD, "xpuprof"), "probe", "--json", *options, "--", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=120)
+    command = program if isinstance(program, tuple) else (program,)
+    done = subprocess.run([os.path.join(BUILD, "xpuprof"), "probe", "--json", *options, "--", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=240)
     launched = {name: tuple(map(int, rest)) for name, *rest in (line.split() for line in re.findall(r"^\w+ \d+ \d+ \d+$", done.stdout, re.M))}
     return json.loads(done.stdout[done.stdout.index("{"):]) if "{" in done.stdout else None, launched if not done.returncode else {}, done.stderr
 
@@ -152,7 +153,24 @@ def check_runtimes():
     check_kernels(program)
 
 
+def check_triton():
+    if subprocess.run([sys.executable, "-c", "import torch, triton"], stderr=subprocess.DEVNULL, check=False).returncode:
+        print("kernels of Triton: skipped (no PyTorch, or no Triton)")
+        return
+    program = (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "triton_probed.py"))
+    for how in ("compiled", "as kept"):
+        for tool in ("blocks", "kernel_trace", "blocktime"):
+            found, launched, said = run_probed((*program, "triton"), "-k", "add_kernel", tool)
+            found_of, of = COUNTED[tool]
+            got, wanted = found_of(found) if found else None, of(*launched.get("add_kernel", (0, 0, 0)))
+            result(wanted and got == wanted, f"{tool} of a kernel of Triton, {how}", got, wanted, said)
+    found, launched, said = run_probed((*program, "compile"), "-k", "triton_*", "kernel_trace")
+    got = len(found["records"]) if found else 0
+    result(launched and got >= launched["compiled"][0], "kernel_trace of what torch.compile makes", got, launched, said)
+
+
 def main():
+    check_triton()
     check_runtimes()
     for tool in TOOLS:
         check(tool, "launch")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel in Triton, for torch_stacks.py."""
+"""A kernel in Triton, for torch_stacks.py and triton_probed.py."""
 import torch
 import triton
 import triton.language as tl

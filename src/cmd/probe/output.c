@@ -164,12 +164,20 @@ static void lost_images(
 		buf_printf(out, "xpuprof:   %.*s\n", (int)length, text);
 }
 
+static bool any_program(const struct server *s)
+{
+	vec_foreach (p, &s->processes)
+		if (!p->is_compiler)
+			return true;
+	return false;
+}
+
 void output_losses(struct buf *out, const struct server *s)
 {
 	struct probe_losses l;
 
 	losses_read(&l, s);
-	if (!s->processes.count)
+	if (!any_program(s))
 		buf_puts(out, "xpuprof: no process of the command loaded code for a GPU\n");
 	else if (!s->kernels.count)
 		buf_puts(out, "xpuprof: no kernel was loaded that the programs are for\n");

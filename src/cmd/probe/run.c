@@ -64,7 +64,7 @@ static int open_server(struct run *r)
 	r->server.on_record = output_record;
 	r->server.context = &r->output;
 	r->output.server = &r->server;
-	return preload_for_probes(&r->user, server_address(&r->server));
+	return preload_for_probes(&r->user, server_address(&r->server), r->plan.hash);
 }
 
 static void wait_for_something(const struct run *r, bool busy)

@@ -2,21 +2,19 @@
 #include "preload/nvidia/images.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "preload/file.h"
 #include "preload/link.h"
 #include "preload/own_stack.h"
+#include "preload/nvidia/compiled.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/probes.h"
 #include "ptx/fatbin.h"
 
-#define FILE_BYTES_MAX (1l << 30)
-#define LINE_INFO      "line-info"
-#define NOTHING	       16 /* bytes of 0 behind a file: it may be empty */
+#define LINE_INFO "line-info"
+#define NOTHING	  16 /* bytes of 0 behind a file: it may be empty */
 
 static unsigned int capability(cu_device device)
 {
@@ -59,22 +57,23 @@ static int text_of_fatbin(const void *fatbin, struct buf *ret, bool *ret_has_lin
 	return ptx_fatbin_text(&e, ret);
 }
 
-/* -ENOENT: there is no text in it. */
-static int text_of(const void *image, struct buf *ret, bool *ret_has_lines)
+/* -ENOENT: there is no text in it. `ret_spliced` is set where it was compiled with programs. */
+static int text_of(struct image *i, const void *image, uint64_t *ret_spliced)
 {
 	const void *fatbin = image;
 
 	switch (ptx_image_of(image)) {
 	case PTX_IMAGE_TEXT:
-		buf_puts(ret, image);
-		return ret->failed ? -ENOMEM : 0;
+		buf_puts(&i->text, image);
+		return i->text.failed ? -ENOMEM : 0;
 	case PTX_IMAGE_CUBIN:
-		return -ENOENT;
+		i->is_compiled = compiled_find(image, &i->text, ret_spliced);
+		return i->is_compiled ? 0 : -ENOENT;
 	case PTX_IMAGE_WRAPPER:
 		memcpy(&fatbin, (const char *)image + 8, sizeof(fatbin));
-		return fatbin ? text_of_fatbin(fatbin, ret, ret_has_lines) : -EINVAL;
+		return fatbin ? text_of_fatbin(fatbin, &i->text, &i->has_lines) : -EINVAL;
 	case PTX_IMAGE_FATBIN:
-		return text_of_fatbin(fatbin, ret, ret_has_lines);
+		return text_of_fatbin(fatbin, &i->text, &i->has_lines);
 	default:
 		return error_set(-EINVAL, "it is of a kind that is not known");
 	}
@@ -107,22 +106,41 @@ static int splice_text(struct image *i, const struct ptx_probes *p)
 	return i->spliced.text.failed ? -ENOMEM : 0;
 }
 
+/* Whether these programs, and all that depends on where their maps are, were compiled into it. */
+static int check_compiled(const struct image *i, uint64_t spliced)
+{
+	const struct buf *text = &i->spliced.text;
+
+	if (!i->is_compiled || ptx_kernel_hash(buf_text(text), text->size - 1) == spliced)
+		return 0;
+	link_send_fate(
+		PROBE_FATE_UNREADABLE, 1, "it was compiled with programs of another version");
+	return -ESTALE;
+}
+
 bool image_splice(struct image *i, const void *image)
 {
+	uint64_t spliced = 0;
 	int error;
 
 	*i = (struct image){.original = image};
 	if (!image || !link_open() || !driver_open())
 		return false;
-	error = text_of(image, &i->text, &i->has_lines);
+	error = text_of(i, image, &spliced);
 	if (error == -ENOENT)
 		link_send_fate(PROBE_FATE_NO_TEXT, 1, NULL);
 	else if (error)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
 	error = error ?: splice_text(i, probes());
+	error = error ?: check_compiled(i, spliced);
 	if (error)
 		image_release(i);
 	return !error;
+}
+
+const void *image_with_programs(const struct image *i)
+{
+	return i->is_compiled ? i->original : i->spliced.text.data;
 }
 
 bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t count)
@@ -136,30 +154,12 @@ bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t 
 	return !splice_text(i, &p);
 }
 
-static bool read_file(const char *path, struct buf *ret)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return false;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < FILE_BYTES_MAX &&
-		buf_reserve(ret, (size_t)st.st_size + NOTHING)) {
-		while ((n = read(fd, ret->data + ret->size, (size_t)st.st_size - ret->size)) > 0)
-			ret->size += (size_t)n;
-		memset(ret->data + ret->size, 0, NOTHING);
-	}
-	close(fd);
-	return !n;
-}
-
 bool image_splice_file(struct image *i, const char *path)
 {
 	struct buf file = BUF_INIT;
 
 	*i = (struct image){0};
-	if (path && link_open() && read_file(path, &file) && image_splice(i, file.data)) {
+	if (path && link_open() && file_read(path, NOTHING, &file) && image_splice(i, file.data)) {
 		i->file = file;
 		return true;
 	}

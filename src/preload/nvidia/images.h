@@ -21,7 +21,11 @@ struct image {
 	struct vec(
 		struct image_size) sizes; /* of its kernels, in turn; fewer: they are not known */
 	bool has_lines;			  /* its compiler was asked to keep lines of source */
+	bool is_compiled;		  /* the original has programs in it: compiled.h */
 };
+
+/* What is to be loaded: the text with programs, or an image that has them already. */
+const void *image_with_programs(const struct image *i);
 
 /* False: the image is to be loaded as it is. Why, if that is worth knowing, has been sent. */
 bool image_splice(struct image *i, const void *image);

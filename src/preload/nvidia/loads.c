@@ -84,7 +84,7 @@ static void send_refused(cu_result result, const struct jit *j)
 static bool load(const struct loader *l, struct image *i, const struct jit *j, void **ret)
 {
 	void *handle = NULL;
-	cu_result result = l->load(l->context, i->spliced.text.data, &handle);
+	cu_result result = l->load(l->context, image_with_programs(i), &handle);
 	struct calls calls;
 	bool stay;
 
@@ -94,7 +94,7 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 	}
 	/* To unload a module would end a capture of this thread. */
 	calls_begin(&calls);
-	stay = blocks_stay(l, i, &handle);
+	stay = i->is_compiled || blocks_stay(l, i, &handle);
 	if (stay)
 		sizes_read(l, i, handle);
 	calls_end(&calls);

@@ -84,5 +84,6 @@ void sizes_read(const struct loader *l, struct image *i, void *handle)
 		if (vec_push(&i->sizes, size))
 			return;
 	}
-	read_original(l, i);
+	if (!i->is_compiled)
+		read_original(l, i);
 }
