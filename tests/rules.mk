@@ -12,7 +12,7 @@ CLI_TESTS := $(wildcard tests/cli/*.t)
 # never sanitized, about this tree, moments, rights, what the kernel measures or a browser shows; where they read such things, it
 # is through the same code.
 SANITIZED := $(patsubst %,tests/cli/%.t,annotate changed_profiles cubin demo diff export html jit markers metrics pprof_files \
-	printable probe probe_compiled python ranges record sandbox symbolize view whole_stacks) \
+	printable probe python ranges record sandbox symbolize view whole_stacks) \
 	$(patsubst %,tests/attack/%.t,chunks debug_loops debug_server descriptors elf_files endless_name jitdump names perf_map \
 	probe python_loops ring ring_over slow_headers socket)
 

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/library.h"
 #include "inject/socket.h"
 
@@ -147,8 +148,10 @@ static int open_socket(
 
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd;
 
+	descriptor_make_room();
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return fd < 0 ? -errno : open_socket(c, fd, path, ret_memory, ret_slots);
 }
 

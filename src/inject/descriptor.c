@@ -17,6 +17,19 @@ static int least_number(void)
 	return (int)(limit.rlim_cur - limit.rlim_cur / 4);
 }
 
+/* Linux: expand_fdtable() of a table that threads share calls synchronize_rcu(). */
+void descriptor_make_room(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int high = fcntl(fd, F_DUPFD_CLOEXEC, least_number());
+
+		if (high < 0)
+			continue;
+		close(high);
+		return;
+	}
+}
+
 int descriptor_move_high(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, least_number());

@@ -84,6 +84,7 @@ int door_open(struct door *d, enum door_owner owner)
 {
 	int error;
 
+	descriptor_make_room();
 	d->fd = memfd_create(DOOR_FILE, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 	if (d->fd < 0 && errno == EINVAL)
 		d->fd = memfd_create(DOOR_FILE, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -169,6 +170,7 @@ static bool receive(struct door *d, struct visit *v)
 	struct stat st;
 	bool letter;
 
+	descriptor_make_room();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return false;
 	v->socket = descriptor_move_high(ends[0]);

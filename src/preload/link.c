@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/futex.h"
 #include "preload/plan.h"
 
@@ -119,8 +120,10 @@ static int shake_hands(int fd)
 static int connect_to(const char *path)
 {
 	struct own_socket *s = &link_to_xpuprof.socket;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+	int fd, error;
 
+	descriptor_make_room();
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	error = socket_adopt(s, fd);

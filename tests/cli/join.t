@@ -612,11 +612,11 @@ def leads_session(pid):
         return False
 
 
-def joiners(helper):
+def joiners(helper, after):
     """The joiner that this helper has begun: it is nobody's child, leads a session, unlike processes that it is about to execute
     for its sandbox, and has its program's name."""
     found = []
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+    for pid in filter(lambda number: number > after, map(int, filter(str.isdigit, os.listdir("/proc")))):
         if read(f"/proc/{pid}/comm") == "xpuprof-join\n" and read(f"/proc/{pid}/cmdline") == helper and leads_session(pid):
             found.append(pid)
     return found
@@ -627,7 +627,7 @@ def kill_joiner(t, delay):
     line = "\0".join([JOIN, str(t.pid), LIBRARY, "joined_entry", "1", "0"]) + "\0"
     found = []
     while not found and p.poll() is None:
-        found = joiners(line)
+        found = joiners(line, p.pid)
     time.sleep(delay)
     for pid in found:
         try:

@@ -26,9 +26,9 @@
 #include "preload/nvidia/ptxas/theirs.h"
 #include "ptx/splice.h"
 
-#define PATH_BYTES     4096
-#define LOG_BYTES      1024
-#define FAILED	       127
+#define PATH_BYTES 4096
+#define LOG_BYTES  1024
+#define FAILED	   127
 
 extern char **environ;
 
@@ -52,8 +52,7 @@ static void find_files(struct job *j)
 	bool several = false;
 
 	for (int i = 1; j->arguments[i]; i++) {
-		if ((!strcmp(j->arguments[i], "-o") ||
-			    !strcmp(j->arguments[i], "--output-file")) &&
+		if ((!strcmp(j->arguments[i], "-o") || !strcmp(j->arguments[i], "--output-file")) &&
 			j->arguments[i + 1]) {
 			j->output = j->arguments[++i];
 		} else if (j->arguments[i][0] != '-' && ends_with(j->arguments[i], ".ptx")) {
@@ -144,8 +143,7 @@ static bool keep(const struct job *j, const struct buf *text, const struct ptx_s
 {
 	struct buf image = BUF_INIT;
 	bool kept = file_read(j->output, 0, &image) &&
-		    compiled_keep(&image, text,
-			    ptx_kernel_hash(buf_text(&s->text), s->text.size));
+		    compiled_keep(&image, text, ptx_kernel_hash(buf_text(&s->text), s->text.size));
 
 	if (!kept)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1,
