@@ -39,7 +39,11 @@ $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -o $@ $< -ldl
 
-programs: $(B)/bench/tiny_worker
+# For bench/gpu/probes.py, which needs a GPU.
+$(B)/bench/probed_times: bench/gpu/probed_times.c $(B)/demo/driver.o $(B)/built-with
+	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -o $@ $< $(B)/demo/driver.o -ldl
+
+programs: $(B)/bench/tiny_worker $(B)/bench/probed_times
 
 .PHONY: bench-programs
 bench-programs: all $(BENCH_PROGRAMS) $(B)/tests/targets/opencl $(B)/tests/targets/opencl_liar

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What programs inside a kernel cost it, on a real GPU: a vector add of tests/targets/probed.c, launched back to back.
+"""What programs inside a kernel cost it, on a real GPU: kernels of probed_times.c, launched back to back.
 
 Pairs of a run without and one with each tool, in alternation; the base loads the same PTX. Printed are the median time of a launch
-without, and for each tool the median ratio with its 95 % interval (order statistics) and whether all threads were counted. Small
-programs (bench/ebpf) stand for what tools are made of; "detached": one that was switched off again (-d).
+without, and for each tool the median ratio with its 95 % interval (order statistics), what it adds, and whether all threads were
+counted. Small programs (bench/ebpf) stand for what tools are made of; "detached": one that was switched off again (-d). A
+kernel is add, early (half of the threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
 
-usage: probes.py [--pairs N] [--threads N,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE]
+usage: probes.py [--pairs N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE]
 """
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 
@@ -18,7 +20,8 @@ import overhead
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(HERE, "..", "..", "build")))
-SHAPES = os.path.join(HERE, "..", "..", "tests", "data", "ptx", "shapes-sm75.ptx")
+KERNELS = os.path.join(HERE, "probed_kernels.ptx")
+ALL = "add:1048576,add:16777216,add:32,early:1048576,matrix:1024,node:32"
 TOOLS = "detached,empty,count,timer,hash,blocktime,smload,threadhist,blocks,threadscheduling,divergence,memtrace,coalesce"
 # What counts all threads: the map, and the key of arrays that have more than one sum.
 COUNTED = {"count": ("threads", None), "hash": ("threads", None), "blocktime": ("nanoseconds", None), "threadhist": ("runs", None),
@@ -32,43 +35,48 @@ def options_of(tool):
     return ["-e", file] if os.path.exists(file) else [tool]
 
 
-def run(xpuprof, tool, threads, launches):
+def run(xpuprof, tool, kernel, threads, launches):
     """Microseconds a launch, and how many threads were counted for each that ran."""
-    command = [os.path.join(BUILD, "tests", "targets", "probed"), SHAPES, "time", "dlsym", str(threads), str(launches), "3" if tool == "detached" else "0"]
+    command = [os.path.join(BUILD, "bench", "probed_times"), KERNELS, kernel, str(threads), str(launches), "3" if tool == "detached" else "0"]
     if tool:
-        command = [xpuprof, "probe", "--json", "--threads", str((threads + 255) // 256 * 256), *options_of(tool), "--", *command]
+        most = threads * threads if kernel == "matrix" else threads
+        command = [xpuprof, "probe", "--json", "--threads", str((most + 255) // 256 * 256), *options_of(tool), "--", *command]
     lines = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout.splitlines()
-    took = float(next(line for line in lines if line.endswith(" us")).split()[0])
-    ran = int(next(line for line in lines if line.isdigit()))
+    took, ran, each = re.search(r"^([0-9.]+) us, (\d+) times, (\d+) threads$", "\n".join(lines), re.M).groups()
     if tool not in COUNTED:
-        return took, None
+        return float(took), None
     name, key = COUNTED[tool]
     maps = [m for m in json.loads(next(line for line in lines if line.startswith("{")))["objects"][0]["maps"] if m["name"] == name]
     counted = sum(e["value"] for e in maps[0]["entries"] if key is None or e["key"] == key)
-    return took, counted / (ran * ((threads + 255) // 256 * 256))
+    return float(took), counted / (int(ran) * int(each))
+
+
+def measure(given, kernel, threads):
+    plain, ratios, added, counted = [], {tool: [] for tool in given.tools.split(",")}, {tool: [] for tool in given.tools.split(",")}, {}
+    for _ in range(given.pairs):
+        for tool, seen in ratios.items():
+            base = run(given.xpuprof, None, kernel, threads, given.launches)[0]
+            took, counted[tool] = run(given.xpuprof, tool, kernel, threads, given.launches)
+            plain.append(base)
+            seen.append(took / base)
+            added[tool].append(took - base)
+    print(f"{kernel}, {threads}: {statistics.median(plain):.3f} us a launch")
+    for tool, seen in ratios.items():
+        low, high = overhead.interval(seen)
+        said = "" if counted[tool] is None else f"  counted {counted[tool]:.4f}"
+        print(f"  {tool:<18} {statistics.median(seen):.3f} [{low:.3f}, {high:.3f}]  {statistics.median(added[tool]):+.3f} us{said}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--threads", default="32,1048576,16777216")
+    parser.add_argument("--kernels", default=ALL)
     parser.add_argument("--launches", type=int, default=2000)
     parser.add_argument("--tools", default=TOOLS)
     parser.add_argument("--xpuprof", default=os.path.join(BUILD, "xpuprof"))
     given = parser.parse_args()
-    for threads in map(int, given.threads.split(",")):
-        plain, ratios, counted = [], {tool: [] for tool in given.tools.split(",")}, {}
-        for _ in range(given.pairs):
-            for tool, seen in ratios.items():
-                base = run(given.xpuprof, None, threads, given.launches)[0]
-                took, counted[tool] = run(given.xpuprof, tool, threads, given.launches)
-                plain.append(base)
-                seen.append(took / base)
-        print(f"{threads} threads: {statistics.median(plain):.3f} us a launch")
-        for tool, seen in ratios.items():
-            low, high = overhead.interval(seen)
-            said = "" if counted[tool] is None else f"  counted {counted[tool]:.4f}"
-            print(f"  {tool:<18} {statistics.median(seen):.3f} [{low:.3f}, {high:.3f}]{said}", flush=True)
+    for kernel, threads in (of.split(":") for of in given.kernels.split(",")):
+        measure(given, kernel, int(threads))
 
 
 main()

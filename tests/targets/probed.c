@@ -4,11 +4,10 @@
  * BLOCKS blocks of THREADS threads. It checks each result bit by bit, and says on stdout how often
  * the kernel was launched.
  *
- *	probed PTX MODE [HOW [THREADS LAUNCHES [SECONDS]]]
+ *	probed PTX MODE [HOW]
  *
  * HOW it gets at the driver's functions: "dlsym" (default), "procaddress"; the program probed_linked
- * is linked with the driver. In the mode "time" it launches so many threads so often, and prints how
- * many microseconds a launch took; it waits for so long before.
+ * is linked with the driver.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -459,53 +458,10 @@ static void mode_fatbin(void)
 	launches = 1;
 }
 
-static long time_threads = 1 << 20, time_launches = 1000, time_pause;
-
-static double now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static double time_of(CUfunction f, void **params, long count)
-{
-	double start = now_us();
-
-	for (long i = 0; i < count; i++)
-		OK(d.cuLaunchKernel(f, (unsigned int)((time_threads + 255) / 256), 1, 1, 256, 1, 1,
-			0, NULL, params, NULL));
-	OK(d.cuCtxSynchronize());
-	return (now_us() - start) / (double)count;
-}
-
-static void mode_time(void)
-{
-	size_t bytes = (size_t)time_threads * sizeof(float);
-	int n = (int)time_threads;
-	CUdeviceptr v[3];
-	void *params[] = {&v[0], &v[1], &v[2], &n};
-	CUfunction f;
-	CUmodule m;
-
-	context_new();
-	f = load(&m);
-	for (int i = 0; i < 3; i++) {
-		OK(d.cuMemAlloc_v2(&v[i], bytes));
-		OK(d.cuMemsetD8_v2(v[i], 0, bytes));
-	}
-	(void)time_of(f, params, time_launches / 10 + 1);
-	sleep((unsigned int)time_pause);
-	printf("%.3f us\n", time_of(f, params, time_launches));
-	launches = (int)(time_launches + time_launches / 10 + 1);
-}
-
 static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{"time", mode_time},
 	{"launch", mode_launch},
 	{"options", mode_options},
 	{"file", mode_file},
@@ -531,11 +487,6 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	path = argv[1];
-	if (argc > 5) {
-		time_threads = strtol(argv[4], NULL, 10);
-		time_launches = strtol(argv[5], NULL, 10);
-		time_pause = argc > 6 ? strtol(argv[6], NULL, 10) : 0;
-	}
 	read_text();
 	find_functions(argc > 3 ? argv[3] : "dlsym");
 	if (strcmp(mode, "fork-before") != 0)
