@@ -6,9 +6,9 @@
 #pragma once
 
 /*
- * Before a descriptor is made: makes room for high numbers. Where there is none yet the kernel waits
- * for all CPUs in a program with threads, for milliseconds, in which the new one would have a low
- * number.
+ * Before a descriptor is made: makes room for high numbers. Where there is none yet the kernel
+ * waits for all CPUs in a program with threads, for milliseconds, in which the new one would have
+ * a low number.
  */
 void descriptor_make_room(void);
 /* The same file under a high number, or under its old one where none is free. Closed on exec. */
