@@ -4,10 +4,10 @@
  *
  *	probed_times PTX KERNEL THREADS LAUNCHES [SECONDS]
  *
- * KERNEL: add, early, matrix (of so many rows as THREADS) or node, in a graph of a hundred. It waits
- * for so long between warming up and measuring. Prints the microseconds a launch (of the graph: a
- * node) took, how often the kernel ran in all, and in how many threads each time; or fails where
- * the result is not what it is without programs, bit by bit.
+ * KERNEL: add, early, matrix (of so many rows as THREADS) or node, in a graph of a hundred. It
+ * waits for so long between warming up and measuring. Prints the microseconds a launch (of the
+ * graph: a node) took, how often the kernel ran in all, and in how many threads each time; or fails
+ * where the result is not what it is without programs, bit by bit.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "probed_times: a result is wrong\n");
 		return 3;
 	}
-	printf("%.3f us, %ld times, %u threads\n", took_us, (r.count + r.count / 10 + 1) * per_count,
-		r.blocks * r.threads);
+	printf("%.3f us, %ld times, %u threads\n", took_us,
+		(r.count + r.count / 10 + 1) * per_count, r.blocks * r.threads);
 	return 0;
 }

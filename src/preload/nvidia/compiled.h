@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Machine code that a compiler of the program's own has made of text with programs in it (ptxas/).
- * The text as it was before is kept in a folder, in a file that is named after
- * the code, so that whoever loads the code later learns which kernels and lines are in it. The
- * folder is the user's own and stays, as compilers keep what they have made, too.
+ * The text as it was before is kept in a folder, in a file that is named after the code, so that
+ * whoever loads the code later learns which kernels and lines are in it. The folder is the user's
+ * own and stays, as compilers keep what they have made, too.
  */
 #pragma once
 
