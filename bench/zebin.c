@@ -26,12 +26,12 @@ struct parts {
 };
 
 static const uint8_t line_header[] = {
-	4, 0,			      /* version */
-	28, 0, 0, 0,		      /* bytes of header from here on */
-	1, 1, 1, 0xfb, 14, 13,	      /* steps of 1, line_base -5, line_range 14, opcode_base 13 */
+	4, 0,		       /* version */
+	28, 0, 0, 0,	       /* bytes of header from here on */
+	1, 1, 1, 0xfb, 14, 13, /* steps of 1, line_base -5, line_range 14, opcode_base 13 */
 	0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, /* operands */
-	0,			      /* no folders */
-	'a', '.', 'c', 'l', 0, 0, 0, 0, 0, /* a file; no more */
+	0,				    /* no folders */
+	'a', '.', 'c', 'l', 0, 0, 0, 0, 0,  /* a file; no more */
 };
 
 /* A program of each kernel's, as the compiler writes them. */
@@ -75,8 +75,8 @@ static void put_symbols(struct parts *p, uint32_t i)
 	buf_append(&p->symbols, &s, sizeof(s));
 }
 
-static void put_section(struct parts *p, size_t i, const char *name, uint32_t type,
-	const void *data, size_t size)
+static void put_section(
+	struct parts *p, size_t i, const char *name, uint32_t type, const void *data, size_t size)
 {
 	p->headers[i] = (Elf64_Shdr){.sh_name = (uint32_t)p->section_names.size,
 		.sh_type = type,

@@ -127,8 +127,7 @@ static void name_sections(struct code_elf *e, const Elf64_Ehdr *h, struct code_b
 	}
 }
 
-static int read_sections(
-	struct code_elf *e, const struct code_elf_kind *kind, const Elf64_Ehdr *h)
+static int read_sections(struct code_elf *e, const struct code_elf_kind *kind, const Elf64_Ehdr *h)
 {
 	uint64_t count = 0, names = 0;
 	Elf64_Shdr header;
@@ -212,8 +211,7 @@ struct code_names code_elf_names(const struct code_elf *e)
 	struct code_names names = {0};
 
 	if (e->symbol_table)
-		names.table =
-			code_elf_strings(e, e->sections.items[e->symbol_table].link);
+		names.table = code_elf_strings(e, e->sections.items[e->symbol_table].link);
 	names.room = names.table.size * NAMES_PER_TABLE_MAX;
 	return names;
 }

@@ -67,8 +67,8 @@ bool code_elf_symbol(const struct code_elf *e, uint64_t i, Elf64_Sym *ret);
 /* The section that a symbol names; 0: it is not in one. It may be none of the image's. */
 uint32_t code_elf_symbol_section(const struct code_elf *e, uint64_t i, const Elf64_Sym *s);
 /* The section of a symbol, and the offset in it: false when it is not defined here. */
-bool code_elf_position(const struct code_elf *e, uint64_t symbol, uint32_t *ret_section,
-	uint64_t *ret_offset);
+bool code_elf_position(
+	const struct code_elf *e, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset);
 
 static inline bool code_section_has_code(const struct code_section *s)
 {

@@ -229,8 +229,8 @@ static void move_function(struct buf *image, uint16_t section, uint64_t value, u
 	for (int i = 0; i < h->e_shnum; i++) {
 		Elf64_Sym *s = (Elf64_Sym *)(image->data + sections[i].sh_offset);
 
-		for (size_t n = 0; sections[i].sh_type == SHT_SYMTAB &&
-				   n < sections[i].sh_size / sizeof(*s);
+		for (size_t n = 0;
+			sections[i].sh_type == SHT_SYMTAB && n < sections[i].sh_size / sizeof(*s);
 			n++)
 			if (ELF64_ST_TYPE(s[n].st_info) == STT_FUNC && ++found == 2) {
 				s[n].st_shndx = section;

@@ -27,5 +27,4 @@ bool isa_has_target(unsigned int target);
 /* The text, "mad" or "[unknown 0x7f]", cut to fit `room`; false when the instruction, or the
  * target, is not known. `size`: how many bytes there are, ISA_COMPACTED_BYTES at least; the
  * function of an instruction that ends behind them is left out. */
-bool isa_text(
-	unsigned int target, const uint8_t *bytes, size_t size, char *ret, size_t room);
+bool isa_text(unsigned int target, const uint8_t *bytes, size_t size, char *ret, size_t room);

@@ -257,8 +257,8 @@ static int sort_code(struct zebin *z)
 }
 
 /* The section that is called like the symbol; else the one that the symbol is in. */
-static bool find_position(const struct line_machine *m, uint64_t symbol, uint32_t *ret_section,
-	uint64_t *ret_offset)
+static bool find_position(
+	const struct line_machine *m, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
 {
 	const struct zebin *z = m->owner;
 	const struct code_section *sections = z->elf.sections.items;
