@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-#define PLACES_MAX (1u << 20)
+#define PLACES_MAX (1u << 16)
 #define LOW_MASK   0xffffffffull
 #define ALIVE	   UINT64_MAX
 
@@ -52,7 +52,7 @@ static void end_below(struct code_places *c, const struct code_place *new)
 {
 	vec_foreach (p, &c->places)
 		if (p->until_ns == ALIVE && p->instance == new->instance &&
-			p->device == new->device && overlap(p, new))
+			p->device == new->device &&overlap(p, new))
 			p->until_ns = new->from_ns;
 }
 
@@ -61,7 +61,7 @@ int code_places_add(struct code_places *c, const struct code_place *place)
 	struct code_place new = *place;
 
 	/* The hardware has code in areas of 4 GiB, none of which it crosses. */
-	if (!new.size || new.size > LOW_MASK + 1 - (new.address & LOW_MASK))
+	if (!new.size || new.size > LOW_MASK + 1 - (new.address &LOW_MASK))
 		return -EINVAL;
 	if (c->places.count >= PLACES_MAX)
 		return -ENOSPC;

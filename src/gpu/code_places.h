@@ -39,8 +39,8 @@ void code_places_end(struct code_places *c, uint32_t instance, uint64_t address,
 /* Of the places of a device that live at some time in [start_ns, end_ns] and have this address, of
  * which only the bits in `mask` are known: one in `ret`, of several the one that lived last, and how
  * many processes have one. */
-size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address,
-	uint64_t mask, uint64_t start_ns, uint64_t end_ns, const struct code_place **ret);
+size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address, uint64_t mask,
+	uint64_t start_ns, uint64_t end_ns, const struct code_place **ret);
 /* How many there are. */
 size_t code_places_count(const struct code_places *c);
 /* Forgets what ended before. */

@@ -29,9 +29,9 @@ size_t stall_layout_bytes(const struct stall_layout *l);
 uint64_t stall_layout_mask(const struct stall_layout *l);
 
 struct stall_record {
-	uint64_t address;			/* of the instruction, in stall_layout_mask */
-	uint32_t samples[INTEL_STALL_REASONS];	/* by reason */
-	uint32_t sum;				/* of these; 0: nothing was seen */
+	uint64_t address;		       /* of the instruction, in stall_layout_mask */
+	uint32_t samples[INTEL_STALL_REASONS]; /* by reason */
+	uint32_t sum;			       /* of these; 0: nothing was seen */
 };
 
 /* `record` has stall_layout_bytes. */

@@ -134,8 +134,9 @@ static const uint8_t *take_padded(struct line_cursor *r, uint64_t size)
 static void read_target(struct zebin *z)
 {
 	struct code_bytes notes = code_elf_bytes(&z->elf, code_elf_named(&z->elf, NOTES));
-	struct line_cursor r = {.at = notes.data, .end = notes.data + notes.size};
+	struct line_cursor r = {.at = notes.data};
 
+	r.end = notes.size ? notes.data + notes.size : notes.data;
 	while (r.at < r.end && !r.bad) {
 		uint64_t owner_size = read_number(&r, 4), size = read_number(&r, 4);
 		uint64_t type = read_number(&r, 4);
