@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +85,8 @@ void sim_code_find(const struct sim_module *m, const char *name, struct sim_code
 		if (strncmp(section, ".text.", 6))
 			continue;
 		if (!strcmp(section + 6, name))
-			*ret = (struct sim_code){address, m->image + sections[i].sh_offset,
-				sections[i].sh_size};
+			*ret = (struct sim_code){
+				address, m->image + sections[i].sh_offset, sections[i].sh_size};
 		address += sections[i].sh_size;
 	}
 }
@@ -113,7 +114,8 @@ static void put_record(uint8_t *record, uint64_t address, bool waits)
 /* The pipe, once somebody reads it; -1: there is none. */
 static int open_pipe(void)
 {
-	const char *path = getenv("XPUPROF_SIM_XE"), *patience = getenv("XPUPROF_SIM_XE_PATIENCE_MS");
+	const char *path = getenv("XPUPROF_SIM_XE"),
+		   *patience = getenv("XPUPROF_SIM_XE_PATIENCE_MS");
 	int limit_ms = patience ? atoi(patience) : PATIENCE_MS, fd = -1;
 
 	for (int n = 0; path && fd < 0 && n < limit_ms; n++) {
@@ -124,14 +126,29 @@ static int open_pipe(void)
 	return fd;
 }
 
-/* Waits for room; a reader that is gone gets nothing. */
-static void write_all(int fd, const uint8_t *bytes, size_t size)
+static void write_some(int fd, const uint8_t *bytes, size_t size)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 
 	while (write(fd, bytes, size) < 0 && (errno == EAGAIN || errno == EINTR))
 		if (poll(&p, 1, PATIENCE_MS) <= 0)
 			return;
+}
+
+/* Waits for room; a reader that is gone gets nothing, and the program no signal. */
+static void write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	const struct timespec now = {0};
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	errno = 0;
+	write_some(fd, bytes, size);
+	if (errno == EPIPE)
+		sigtimedwait(&set, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void sim_code_run(const struct sim_code *code)

@@ -23,8 +23,8 @@
 
 #define SUBJECT	   "samples of GPU instructions"
 #define READ_BYTES ((size_t)256 << 10)
-#define READS_MAX  64	      /* at once, of a stream */
-#define WINDOW_NS  5000000ull /* at least; the kernel looks at the hardware as often */
+#define READS_MAX  64		 /* at once, of a stream */
+#define WINDOW_NS  5000000ull	 /* at least; the kernel looks at the hardware as often */
 #define RIPE_NS	   1000000000ull /* what libraries say of code comes so late at most */
 #define VENDOR	   0x8086
 
@@ -112,7 +112,8 @@ static const char *reason_of(int error)
 	case -EBUSY:
 		return "another program samples it";
 	case -EOPNOTSUPP:
-		return "its driver, before Linux 6.15, or its hardware cannot, or its records are of a "
+		return "its driver, before Linux 6.15, or its hardware cannot, or its records are "
+		       "of a "
 		       "kind that is not known";
 	default:
 		return strerror(-error);
@@ -123,11 +124,11 @@ static int refuse(struct gpu_backend *b, unsigned int node, const char *reason)
 {
 	int error = profile_count_loss(b->shared->writer, LOSS_STALLS_REFUSED, 1);
 
-	buf_printf(&b->refusals,
-		"%sinstructions of Intel's GPU renderD%u are not sampled: %s",
+	buf_printf(&b->refusals, "%sinstructions of Intel's GPU renderD%u are not sampled: %s",
 		b->refusals.size ? "\n" : "", 128 + node, reason);
-	return error ?: profile_set_meta(b->shared->writer, META_STALLS_REFUSED,
-			       buf_text(&b->refusals));
+	return error
+		       ?: profile_set_meta(
+				  b->shared->writer, META_STALLS_REFUSED, buf_text(&b->refusals));
 }
 
 static int add_stream(struct gpu_backend *b, unsigned int node, const struct intel_stream *opened,
@@ -158,8 +159,9 @@ static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t 
 
 	b->used[n->number / 64] |= 1ull << n->number % 64;
 	if (b->exact && !error)
-		error = refuse(b, n->number, "not exactly: samples do not name their launch there, "
-					     "so they are divided among launches");
+		error = refuse(b, n->number,
+			"not exactly: samples do not name their launch there, "
+			"so they are divided among launches");
 	for (uint32_t i = 0; !error && i < n->gt_count; i++) {
 		struct intel_stream s;
 		int cannot = intel_stream_open(n, &n->gts[i], b->period_cycles, &s);

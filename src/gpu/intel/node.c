@@ -78,8 +78,7 @@ static int read_gts(struct intel_node *n)
 		const struct xe_gt *gt = &all->gts[i];
 
 		if (gt->type == XE_GT_MAIN && n->gt_count < INTEL_NODE_GTS_MAX)
-			n->gts[n->gt_count++] =
-				(struct intel_gt){gt->id, gt->major, gt->minor};
+			n->gts[n->gt_count++] = (struct intel_gt){gt->id, gt->major, gt->minor};
 	}
 	free(all);
 	return 0;

@@ -35,7 +35,7 @@ struct sampler {
 	struct sampler_options o;
 	struct map by_address; /* of the present window: index of `seen` */
 	struct window now;
-	struct vec(struct window) waiting; /* in their order */
+	struct vec(struct window) waiting;     /* in their order */
 	uint32_t reasons[INTEL_STALL_REASONS]; /* string ids; 0: not used so far */
 	uint8_t part[RECORD_MAX];	       /* of a record whose rest has not come */
 	size_t part_size;
@@ -142,10 +142,11 @@ static int find_places(struct sampler *s, struct window *w)
 
 		if (processes != 1) {
 			seen->place = NULL;
-			error = error ?: profile_count_loss(s->o.writer,
-						 processes ? LOSS_STALLS_AMBIGUOUS
-							   : LOSS_STALLS_OUTSIDE,
-						 sum_of(seen));
+			error = error
+					?: profile_count_loss(s->o.writer,
+						   processes ? LOSS_STALLS_AMBIGUOUS
+							     : LOSS_STALLS_OUTSIDE,
+						   sum_of(seen));
 		}
 	}
 	return error;
@@ -183,8 +184,7 @@ static int reason_of(struct sampler *s, size_t n, uint32_t *ret)
 	int error = 0;
 
 	if (!s->reasons[n])
-		error = profile_add_string(
-			s->o.writer, names[n], strlen(names[n]), &s->reasons[n]);
+		error = profile_add_string(s->o.writer, names[n], strlen(names[n]), &s->reasons[n]);
 	*ret = s->reasons[n];
 	return error;
 }
@@ -193,8 +193,8 @@ static int write_rows(struct sampler *s, uint32_t window, const struct seen *see
 {
 	const struct code_place *p = seen->place;
 	struct profile_instruction instruction = {.function = p->function,
-		.offset = (uint32_t)((seen->address - p->address) &
-				     stall_layout_mask(s->o.layout))};
+		.offset =
+			(uint32_t)((seen->address - p->address) & stall_layout_mask(s->o.layout))};
 	struct profile_stall stall = {.window = window};
 	int error = profile_add_instruction(s->o.writer, &instruction, &stall.instruction);
 
@@ -262,8 +262,7 @@ int sampler_end_window(struct sampler *s, uint64_t now_ns, uint64_t ripe_ns)
 	s->now = (struct window){.start_ns = now_ns};
 	map_release(&s->by_address);
 	while (!error && done < s->waiting.count &&
-		(s->waiting.items[done].end_ns <= ripe_ns ||
-			s->waiting.count - done > WINDOWS_MAX))
+		(s->waiting.items[done].end_ns <= ripe_ns || s->waiting.count - done > WINDOWS_MAX))
 		error = write_window(s, &s->waiting.items[done++]);
 	s->waiting.count -= done;
 	if (s->waiting.count)

@@ -119,8 +119,8 @@ static int take_image(void *module, size_t size, uint64_t *ret_checksum)
 		*ret_checksum = checksum_of(memory, size);
 		munmap(memory, size);
 	}
-	if (taken && !fcntl(fd, F_ADD_SEALS,
-			     F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+	if (taken &&
+		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -225,8 +225,7 @@ static void after_create_module(void **arguments, int32_t result, void *unused, 
 	if (device >= 0 && code.module_count < MODULES_MAX) {
 		struct module *m = &code.modules[code.module_count++];
 
-		*m = (struct module){
-			.context = *(void **)arguments[0], .device = (uint16_t)device};
+		*m = (struct module){.context = *(void **)arguments[0], .device = (uint16_t)device};
 		handles_put(&code.modules_by_handle, *made, (uintptr_t)m, NULL);
 	} else {
 		count(WIRE_LOST_IMAGES, 1);
