@@ -34,8 +34,8 @@ static void decode(const uint8_t *record, struct code_places *places)
 		stall_record_decode(l, record, &r);
 		require(!(r.address & ~stall_layout_mask(l)));
 		require(sum_of(&r) == r.sum);
-		if (code_places_find(places, 1, r.address, stall_layout_mask(l), 0, UINT64_MAX,
-			    &found))
+		if (code_places_find(
+			    places, 1, r.address, stall_layout_mask(l), 0, UINT64_MAX, &found))
 			require(((r.address - found->address) & stall_layout_mask(l)) <
 				found->size);
 	}
