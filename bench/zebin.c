@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A zebin of 10 MB, made in memory: 3,000 kernels with code, lines and a relocation of these. Prints
- * how long it takes to open it, to read its lines with the first question, and to ask for the source
- * of every instruction.
+ * A zebin of 10 MB, made in memory: 3,000 kernels with code, lines and a relocation of these.
+ * Prints how long it takes to open it, to read its lines with the first question, and to ask for
+ * the source of every instruction.
  */
 #include <elf.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A simulated render node of Linux's xe driver, for LD_PRELOAD into xpuprof: /dev/dri/renderD128 is
- * a B580 with a main and a media GT, whose stall stream is the pipe $XPUPROF_SIM_XE. What is asked of
- * it is checked: another question than those that xpuprof has to ask fails.
+ * a B580 with a main and a media GT, whose stall stream is the pipe $XPUPROF_SIM_XE. What is asked
+ * of it is checked: another question than those that xpuprof has to ask fails.
  *
  * $XPUPROF_SIM_XE_FAULT: "eacces", "ebusy" (the stream cannot be opened), "eio" (the second read
  * fails, once), "enodev" (all reads from the second one on), "size" (records of another size),

@@ -3,8 +3,8 @@
  * Where code of kernels lies in the memory of GPUs, and when: as libraries in programs report it,
  * for whoever samples instructions by their addresses alone.
  *
- * Addresses are reused, by one program and by several at once: each has an address space of its own.
- * So a place has a life, and an address at some time may be in several places. One thread.
+ * Addresses are reused, by one program and by several at once: each has an address space of its
+ * own. So a place has a life, and an address at some time may be in several places. One thread.
  */
 #pragma once
 
@@ -37,8 +37,8 @@ int code_places_add(struct code_places *c, const struct code_place *place);
 void code_places_end(struct code_places *c, uint32_t instance, uint64_t address, uint64_t time_ns);
 
 /* Of the places of a device that live at some time in [start_ns, end_ns] and have this address, of
- * which only the bits in `mask` are known: one in `ret`, of several the one that lived last, and how
- * many processes have one. */
+ * which only the bits in `mask` are known: one in `ret`, of several the one that lived last, and
+ * how many processes have one. */
 size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address, uint64_t mask,
 	uint64_t start_ns, uint64_t end_ns, const struct code_place **ret);
 /* How many there are. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Streams of stall records, in any pieces, as rows of a profile: each sample is there, or counted. */
+/* Streams of stall records, in any pieces, as rows of a profile: each sample is there, or
+ * counted. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Records of the threads of Intel GPUs, made bit by bit, and the code that their addresses are in. */
+/* Records of the threads of Intel GPUs, made bit by bit, and the code that their addresses are
+ * in. */
 #include <errno.h>
 #include <stdlib.h>
 

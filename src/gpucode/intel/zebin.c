@@ -8,7 +8,7 @@
  * know. Their symbols are called like the section that is meant (".text.NAME"), but are in the
  * section that is relocated; so a symbol is looked up among the sections by its name.
  *
- * Which GPU the code is for is in a note of `.note.intelgt.compat`: the version of the architecture,
+ * Which GPU the code is for is in a note of `.note.intelgt.compat`: the architecture's version,
  * major in bits 22 to 31, minor in bits 14 to 21.
  */
 #include "gpucode/intel/zebin.h"
