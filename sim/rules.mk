@@ -6,7 +6,7 @@ SIM_OBJECTS = $(patsubst %.c,$(B)/%.o,$(wildcard sim/$(1)/*.c))
 SIM_LINK := $(CC) -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -pthread
 SIM_LIBRARIES := $(B)/sim/libcuda.so.1 $(B)/sim/libcudart.so.13 $(B)/sim/libcudart.so \
 	$(B)/sim/libcupti.so.13 $(B)/sim/libcupti.so $(B)/sim/without-cupti/libcuda.so.1 \
-	$(B)/sim/levelzero/libze_loader.so.1 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1
+	$(B)/sim/xe/node.so $(B)/sim/levelzero/libze_loader.so.1 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1
 
 sim: $(SIM_LIBRARIES)
 
@@ -33,8 +33,13 @@ $(B)/sim/%.so: $(B)/sim/%.so.13
 	ln -sf $(<F) $@
 
 $(call SIM_OBJECTS,levelzero): COMMON += -Isrc
-$(B)/sim/levelzero/libze_loader.so.1: $(B)/sim/levelzero/loader.o
+$(B)/sim/levelzero/libze_loader.so.1: $(B)/sim/levelzero/loader.o $(B)/sim/levelzero/code.o
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^
+
+# A render node of Linux's xe driver, for LD_PRELOAD into xpuprof.
+$(call SIM_OBJECTS,xe): COMMON += -Isrc
+$(B)/sim/xe/node.so: $(call SIM_OBJECTS,xe)
+	$(SIM_LINK) -o $@ $^
 
 # As a driver, under a name that real loaders look for, with functions that have the loader's names.
 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1: $(call SIM_OBJECTS,levelzero)

@@ -148,6 +148,7 @@ FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.
 FUZZ_SEEDS_ebpf_object_fuzz := $(wildcard $(B)/tests/ebpf/*.bpf.o)
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
 FUZZ_SEEDS_cubin_fuzz := $(wildcard tests/data/cubin/*.cubin)
+FUZZ_SEEDS_zebin_fuzz := $(wildcard tests/data/zebin/*.zebin)
 
 # A program with stubs, and with mini debug info where xz is there.
 $(FB)/mini.so: $(B)/libxpuprof-inject.so

@@ -9,7 +9,23 @@
 #define SIM_LEVELZERO_HZ	 19200000ull
 #define SIM_LEVELZERO_CYCLES(of) (1000 + 10 * (uint64_t)(of)) /* of groups, or pages */
 
+struct sim_module_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t format;
+	size_t size;
+	const uint8_t *input;
+	const char *flags;
+	const void *constants;
+};
+
 int32_t zeInit(uint32_t flags);
+int32_t zeModuleCreate(void *context, void *device, const struct sim_module_desc *desc, void **ret,
+	void **ret_log);
+int32_t zeModuleDestroy(void *module);
+int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *ret);
+int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret);
+int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret);
 int32_t zeDriverGet(uint32_t *count, void **ret);
 int32_t zeDeviceGet(void *driver, uint32_t *count, void **ret);
 int32_t zeDeviceGetProperties(void *device, struct levelzero_device_properties *ret);

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "code.h"
 #include "levelzero.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -60,6 +61,7 @@ struct pool_object {
 
 struct kernel_object {
 	char name[256];
+	struct sim_code code;
 };
 
 static uint64_t begun_ns;
@@ -235,12 +237,16 @@ static int32_t make_event(const struct pool_object *pool, void **ret)
 	return result;
 }
 
-static int32_t make_kernel(const struct levelzero_kernel_desc *desc, void **ret)
+static int32_t make_kernel(
+	const struct sim_module *module, const struct levelzero_kernel_desc *desc, void **ret)
 {
 	int32_t result = make(ret, sizeof(struct kernel_object));
+	struct kernel_object *k = result ? NULL : *ret;
 
-	if (!result)
-		snprintf(((struct kernel_object *)*ret)->name, 256, "%s", desc->name);
+	if (k)
+		snprintf(k->name, sizeof(k->name), "%s", desc->name);
+	if (k && module)
+		sim_code_find(module, k->name, &k->code);
 	return result;
 }
 
@@ -280,9 +286,10 @@ static int32_t wait_for_list(const struct list_object *l)
 	return 0;
 }
 
-static int32_t launch(struct list_object *l, const struct levelzero_group_count *groups,
-	struct event_object *event)
+static int32_t launch(struct list_object *l, const struct kernel_object *kernel,
+	const struct levelzero_group_count *groups, struct event_object *event)
 {
+	sim_code_run(&kernel->code);
 	return run(l, event, SIM_LEVELZERO_CYCLES(groups->count[0]));
 }
 
@@ -308,12 +315,17 @@ CALL(EventHostReset, (void *event), (&event), reset(event))
 CALL(EventHostSynchronize, (void *event, uint64_t timeout), (&event, &timeout),
 	wait_for_event(event, timeout))
 CALL(KernelCreate, (void *module, const struct levelzero_kernel_desc *desc, void **ret),
-	(&module, &desc, &ret), make_kernel(desc, ret))
+	(&module, &desc, &ret), make_kernel(module, desc, ret))
+CALL(ModuleCreate,
+	(void *context, void *device, const struct sim_module_desc *desc, void **ret,
+		void **ret_log),
+	(&context, &device, &desc, &ret, &ret_log), sim_module_make(desc->input, desc->size, ret))
+CALL(ModuleDestroy, (void *module), (&module), sim_module_free(module))
 CALL(KernelSetGroupSize, (void *kernel, uint32_t x, uint32_t y, uint32_t z), (&kernel, &x, &y, &z),
 	0)
 CALL(CommandListAppendLaunchKernel,
 	(void *list, void *kernel, const struct levelzero_group_count *groups, void *event, WAITS),
-	(&list, &kernel, &groups, &event, &wait_count, &waits), launch(list, groups, event))
+	(&list, &kernel, &groups, &event, &wait_count, &waits), launch(list, kernel, groups, event))
 CALL(CommandListAppendMemoryCopy,
 	(void *list, void *to, const void *from, size_t size, void *event, WAITS),
 	(&list, &to, &from, &size, &event, &wait_count, &waits),
@@ -364,6 +376,8 @@ EXPORT int32_t zeDeviceGetProperties(void *device, struct levelzero_device_prope
 	p->slices = 5;
 	p->subslices_per_slice = 4;
 	p->core_mhz = 2850;
+	p->uuid[0] = 0x86; /* Intel's, at no place of the PCI bus */
+	p->uuid[1] = 0x80;
 	snprintf(p->name, sizeof(p->name), "%s", "Simulated GPU (Level Zero)");
 	return 0;
 }
@@ -372,6 +386,35 @@ EXPORT int32_t zeDeviceGetGlobalTimestamps(void *device, uint64_t *host, uint64_
 {
 	*host = clock_ns();
 	*device_time = now_cycles() & mask(TIMER_BITS);
+	return 0;
+}
+
+EXPORT int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *ret)
+{
+	return sim_module_image(module, size, ret);
+}
+
+EXPORT int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret)
+{
+	const struct sim_code *code = &((struct kernel_object *)kernel)->code;
+
+	if (ret)
+		memcpy(ret, code->bytes, code->size < *size ? code->size : *size);
+	*size = code->size;
+	return 0;
+}
+
+static int32_t base_address(void *kernel, uint64_t *ret)
+{
+	*ret = ((struct kernel_object *)kernel)->code.address;
+	return *ret ? 0 : LEVELZERO_UNSUPPORTED;
+}
+
+EXPORT int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret)
+{
+	if (strcmp(name, "zexKernelGetBaseAddress"))
+		return LEVELZERO_UNSUPPORTED;
+	*ret = (void *)base_address;
 	return 0;
 }
 

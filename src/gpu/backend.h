@@ -16,6 +16,7 @@
 
 struct gpu_backend; /* each backend's own */
 
+struct code_places;
 struct kept_images;
 struct user;
 
@@ -77,6 +78,8 @@ struct gpu_shared {
 	struct gpu_events events;
 	/* number of the latest instance; the next is one more (gpu_events.h) */
 	uint32_t last_instance;
+	/* where libraries report code of kernels to be; NULL: nobody is interested */
+	struct code_places *places;
 	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the
 	 * profile. */
 	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);

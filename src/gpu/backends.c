@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/backend.h"
 #include "gpu/injected/backend.h"
+#include "gpu/intel/intel.h"
 #include "gpu/levelzero/levelzero.h"
 #include "gpu/nvidia/nvidia.h"
 #include "gpu/opencl/opencl.h"
@@ -10,5 +11,7 @@ const struct gpu_backend_ops *const gpu_backends[] = {
 	&nvidia_backend,
 	&opencl_backend,
 	&levelzero_backend,
+	/* behind what reports where code is */
+	&intel_backend,
 	NULL,
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "gpu/code_places.h"
 
 struct open_backend {
 	const struct gpu_backend_ops *ops;
@@ -35,8 +36,12 @@ int gpu_new(
 {
 	struct gpu *g = calloc(1, sizeof(*g));
 
-	if (!g)
+	if (g)
+		g->shared.places = code_places_new();
+	if (!g || !g->shared.places) {
+		free(g);
 		return error_memory(NULL);
+	}
 	g->shared.writer = w;
 	g->shared.tasks = tasks;
 	g->shared.events = events;
@@ -53,6 +58,7 @@ void gpu_free(struct gpu *g)
 	vec_foreach (b, &g->backends)
 		b->ops->close(b->backend);
 	vec_release(&g->backends);
+	code_places_free(g->shared.places);
 	free(g);
 }
 

@@ -72,7 +72,10 @@ struct gpucode_text_request {
 struct gpucode_format {
 	const char *name;		/* what names of its modules begin with, before a ':' */
 	const char *text_writer;	/* what writes the full text: a name that profiles keep */
-	unsigned int instruction_bytes; /* of every instruction */
+	unsigned int instruction_bytes; /* of every instruction, or of the shortest */
+	/* Of the instruction at `offset`, a multiple of instruction_bytes; at the end of damaged
+	 * code as much of it as there is. NULL: all are of one size. */
+	size_t (*instruction_size)(const struct gpucode_function *f, uint64_t offset);
 
 	/* 0 or -errno with error_text: -ENOMEM, or the image cannot be used. */
 	int (*open)(const void *data, size_t size, struct gpucode_image **ret);

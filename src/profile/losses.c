@@ -223,6 +223,18 @@ static const struct loss losses[LOSS_KINDS] = {
 		"access or end of threads is in a function that kernels call: probes do not see it"),
 	[LOSS_PROBE_NOTES] = LOSS_ONE("probe_notes",
 		"messages of processes with probes were lost", "message of a process with probes was lost"),
+	[LOSS_STALLS_OVERFLOWS] = LOSS_ONE("stalls_overflows",
+		"times that a GPU dropped instruction samples, and does not say how many",
+		"time that a GPU dropped instruction samples, and does not say how many"),
+	[LOSS_STALLS_OUTSIDE] = LOSS_ONE("stalls_outside",
+		"instruction samples outside of all kernels whose place in the GPU's memory is known",
+		"instruction sample outside of all kernels whose place in the GPU's memory is known"),
+	[LOSS_STALLS_AMBIGUOUS] = LOSS_ONE("stalls_ambiguous",
+		"instruction samples at addresses where several processes had code",
+		"instruction sample at an address where several processes had code"),
+	[LOSS_STALLS_PLACES] = LOSS_ONE("stalls_places",
+		"kernels whose place in the GPU's memory could not be kept",
+		"kernel whose place in the GPU's memory could not be kept"),
 };
 // clang-format on
 

@@ -798,6 +798,11 @@ enum profile_loss {
 	LOSS_PROBE_REFUSED,    /* images that could not be loaded with programs in them */
 	LOSS_PROBE_UNSEEN,     /* accesses and ends of threads in functions that kernels call */
 	LOSS_PROBE_NOTES,      /* messages of libraries, and libraries that could not connect */
+	/* Of samples of instructions by their addresses. */
+	LOSS_STALLS_OVERFLOWS, /* times that a GPU dropped some, without a number */
+	LOSS_STALLS_OUTSIDE,   /* in no kernel whose place is known */
+	LOSS_STALLS_AMBIGUOUS, /* where several processes had code */
+	LOSS_STALLS_PLACES,    /* kernels whose places could not be kept */
 	LOSS_KINDS
 };
 

@@ -156,8 +156,11 @@ void stall_text_remarks(
 
 	put_how_many(k, &b);
 	put(to, buf_text(&b));
-	put(to, "shares are of time: a sample is one warp of an SM, however many run (hardware "
-		"counters add up warps)");
+	put(to, k->windows.period_min
+			? "shares are of time: a sample is one warp of an SM, however many run "
+			  "(hardware counters add up warps)"
+			: "shares are of threads that the GPU saw where they are, as many as it "
+			  "says: moments with more of them may weigh more");
 	if (k->latency) {
 		buf_reset(&b);
 		buf_printf(&b, "in the cycles of %s of them the scheduler issued nothing at all",
@@ -176,9 +179,8 @@ void stall_text_remarks(
 	if (decoded && strstr(decoded, "decoded")) {
 		buf_reset(&b);
 		buf_printf(&b,
-			"%sinstructions are without operands: nvdisasm, which prints them, was not "
-			"there "
-			"or did not know them",
+			"%sinstructions are without operands: the vendor's disassembler was not "
+			"there, or did not know them",
 			strcmp(decoded, "decoded") ? "some " : "");
 		put(to, buf_text(&b));
 	}

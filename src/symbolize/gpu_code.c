@@ -255,13 +255,19 @@ static int describe_instruction(
 		  : profile_add_instruction(d->w, &i, &id);
 }
 
+static size_t instruction_size(const struct gpu_text *t, size_t offset)
+{
+	return t->format->instruction_size ? t->format->instruction_size(&t->function, offset)
+					   : t->format->instruction_bytes;
+}
+
 static int describe_whole(struct describer *d, const struct function *f)
 {
 	const struct sampled *next = f->run.first, *end = next + f->run.count;
-	unsigned int step = f->text->format->instruction_bytes;
 	int error = 0;
 
-	for (size_t at = 0; !error && at < f->text->function.size; at += step) {
+	for (size_t at = 0; !error && at < f->text->function.size;
+		at += instruction_size(f->text, at)) {
 		while (next < end && next->offset < at)
 			next++;
 		error = describe_instruction(

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	18u
+#define WIRE_VERSION	19u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -97,9 +97,9 @@ struct wire_chunk {
 /* With the descriptor of an image of GPU code. */
 struct wire_image {
 	uint32_t magic;
-	uint32_t reserved;
+	uint32_t api; /* its number: images of each are of a format of their own */
 	uint64_t size;
-	uint64_t checksum; /* what wire_function names images by */
+	uint64_t checksum; /* what wire_function and wire_code name images by */
 };
 
 /*
@@ -257,6 +257,7 @@ enum wire_type {
 	WIRE_THREAD,
 	WIRE_BURST,
 	WIRE_MARKER,
+	WIRE_CODE,
 	WIRE_TYPES
 };
 
@@ -506,6 +507,22 @@ struct wire_function {
 	uint32_t id;
 	uint64_t checksum; /* of its image */
 	uint32_t index;	   /* of its symbol in the image */
+	uint32_t name_size;
+};
+
+/* Code of a kernel is in a GPU's memory, for whoever samples instructions by their addresses; or is
+ * not there any more. Followed by `name_size` bytes of the kernel's linker name. */
+struct wire_code {
+	uint8_t type;
+	uint8_t api;
+	uint8_t gone; /* of all fields only api, address and time mean something */
+	uint8_t pad;
+	uint32_t device; /* ordinal in this process, sent before */
+	uint64_t address;
+	uint64_t size;
+	uint64_t time_ns;
+	uint64_t checksum; /* of its image; 0: there is none */
+	uint32_t context;
 	uint32_t name_size;
 };
 

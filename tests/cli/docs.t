@@ -142,12 +142,13 @@ def rooms_of_tool():
 
 
 def reasons_of_document():
-    """{"name: words: class"} from the table of docs/stalls.md."""
+    """{"name: words: class"} from the tables of docs/stalls.md."""
     return {": ".join(row) for row in re.findall(r"^\| `(\w+)` \| ([^|]+) \| (\w+) \|", read("docs/stalls.md"), re.M)}
 
 
 def reasons_of_program():
     rows = re.findall(r'^\t\{"(\w+)", "([^"]+)", STALL_(\w+), ', read("src/vendor/nvidia/stalls.c"), re.M)
+    rows += re.findall(r'REASON\(\d+, (\w+), "([^"]+)", STALL_(\w+),', read("src/vendor/intel/stalls.h"))
     return {f"{name}: {words}: {kind.lower()}" for name, words, kind in rows}
 
 
@@ -195,7 +196,7 @@ def main():
     result(lines < 120, "the map has less than 120 lines", [f"it has {lines}"])
     figures = subprocess.run([os.path.join(ROOT, "bench/figures"), "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     result(figures.returncode == 0, "docs/figures.md is what the script makes of the results", figures.stdout.splitlines())
-    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/vendor/nvidia/stalls.c")
+    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/vendor/nvidia/stalls.c and src/vendor/intel/stalls.h")
     same(metadata_of_document(), metadata_of_program(), "docs/file-format.md has the keys of metadata of src/profile/model.h")
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)

@@ -220,4 +220,27 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "the answers without rights" "needs root and setpriv"
 fi
+# --- Intel's GPUs
+machine
+on_machine
+is "$(check_of intel_stalls state)" ok "a machine without Intel's driver lacks nothing"
+mkdir -p machine/sys/module/xe
+on_machine
+is "$(check_of intel_stalls state)" limited "an xe driver without a setting has no samples"
+has "$(check_of intel_stalls step)" "Linux 6.15" "and a newer one has"
+mkdir -p machine/proc/sys/dev/xe
+echo 0 >machine/proc/sys/dev/xe/observation_paranoid
+on_machine
+has "$(check_of intel_stalls text)" "all users may sample" "where the setting is 0, all users may sample"
+echo 1 >machine/proc/sys/dev/xe/observation_paranoid
+chmod -R a+rX machine
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	run setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$work/xpuprof" doctor --json \
+		--sysroot "$work/machine"
+	is "$(check_of intel_stalls state)" limited "otherwise it needs rights"
+	has "$(check_of intel_stalls step)" "sysctl dev.xe.observation_paranoid=0" "and doctor says how to have them"
+else
+	skip "otherwise it needs rights" "needs root and setpriv"
+fi
+
 done_testing

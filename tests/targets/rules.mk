@@ -25,8 +25,8 @@ $(B)/tests/targets/probed_linked: tests/targets/probed.c $(B)/sim/libcuda.so.1
 	$(CC) $(COMMON) $(CFLAGS) -Isim/include -DLINKED -o $@ $^ -pthread
 
 # A program that is linked with Level Zero's loader, here with the simulated one.
-$(B)/tests/targets/levelzero.o: COMMON += -Isim/levelzero
-$(B)/tests/targets/levelzero: $(B)/sim/levelzero/libze_loader.so.1
+$(B)/tests/targets/levelzero.o $(B)/tests/targets/levelzero_code.o: COMMON += -Isim/levelzero
+$(B)/tests/targets/levelzero $(B)/tests/targets/levelzero_code: $(B)/sim/levelzero/libze_loader.so.1
 
 # The same as a plugin that is linked with it, where nothing else of its program is.
 tests: $(B)/tests/targets/levelzero_plugin.so

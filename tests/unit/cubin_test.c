@@ -357,8 +357,8 @@ static void whole_images_have_no_damage(void)
 		if (!open_data(names[i], &o))
 			return close_data(&o);
 		CHECK(cubin_frames(o.c, cubin_function(o.c, 0), 0, frames, NULL));
-		d = o.c->damage;
-		CHECK(!d.sections && !d.symbols && !d.programs && !d.rows);
+		d = cubin_damage(o.c);
+		CHECK(!d.sections && !d.symbols && !d.lines.programs && !d.lines.rows);
 		close_data(&o);
 	}
 }
@@ -504,7 +504,7 @@ static void line_tables_of_version_5_are_read(void)
 	check_frame(c, 47, "/home/one.cu", 1);
 	check_frame(c, 48, "sub/two.cuh", 7);
 	check_frame(c, 64, "", 0);
-	CHECK(!c->damage.programs && !c->damage.rows);
+	CHECK(!cubin_damage(c).lines.programs && !cubin_damage(c).lines.rows);
 	cubin_close(c);
 }
 
@@ -535,7 +535,7 @@ static void rows_that_cannot_be_are_counted_and_passed_over(void)
 	check_frame(c, 0, "", 0);
 	check_frame(c, 32, "a.cu", 1);
 	check_frame(c, 63, "a.cu", 1);
-	CHECK(c->damage.rows == 2);
+	CHECK(cubin_damage(c).lines.rows == 2);
 	CHECK(cubin_sm(c) == 90);
 	cubin_close(c);
 }

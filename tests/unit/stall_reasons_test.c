@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What a warp waits for, by the vendor's name of it. */
+#include "vendor/vendor.h"
 #include "view/stalls/reasons.h"
 
 #include "tap.h"
@@ -58,22 +59,36 @@ static void an_unknown_reason_keeps_the_vendor_name(void)
 	CHECK(!mark.reason && !mark.latency && mark.name_size == strlen("_not_issued"));
 }
 
+/* Among those of its vendor. */
+static void check_row(const struct stall_names *names, const struct stall_reason *r)
+{
+	char text[128];
+
+	CHECK(*r->name && *r->words && r->class < STALL_CLASSES);
+	for (const struct stall_reason *before = names->reasons; before < r; before++) {
+		CHECK(strcmp(r->name, before->name) != 0);
+		CHECK(strcmp(r->words, before->words) != 0);
+	}
+	snprintf(text, sizeof(text), "%s%s%s", names->prefixes[0], r->name,
+		names->latency_mark ?: "");
+	CHECK(stall_name_parse(text).reason == r);
+}
+
 static void every_row_has_a_name_and_words_of_its_own(void)
 {
-	size_t count = 0;
+	size_t count = 0, all = 0;
 
-	for (const struct stall_reason *r; (r = stall_reason_at(count)); count++) {
-		char vendor[128];
+	vendors_foreach(v)
+	{
+		const struct stall_names *names = (*v)->stalls;
 
-		CHECK(*r->name && *r->words && r->class < STALL_CLASSES);
-		for (size_t i = 0; i < count; i++) {
-			CHECK(strcmp(r->name, stall_reason_at(i)->name) != 0);
-			CHECK(strcmp(r->words, stall_reason_at(i)->words) != 0);
-		}
-		snprintf(vendor, sizeof(vendor), LONG "%s_not_issued", r->name);
-		CHECK(stall_name_parse(vendor).reason == r);
+		for (const struct stall_reason *r = names ? names->reasons : NULL; r && r->name;
+			r++, count++)
+			check_row(names, r);
 	}
-	CHECK(count >= 20);
+	while (stall_reason_at(all))
+		all++;
+	CHECK(count == all && count >= 30);
 }
 
 static void every_class_has_a_key_and_words(void)

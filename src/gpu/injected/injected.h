@@ -48,8 +48,8 @@ struct injected_api {
 	const char *stays;
 };
 
-/* By the number of the API, which is that of the wire (wire/wire.h): gpu/apis.c. Those of code
- * images and of samples of instructions are of the first. */
+/* By the number of the API, which is that of the wire (wire/wire.h): gpu/apis.c. Samples
+ * of instructions are of the first. */
 extern const struct injected_api *const injected_apis[WIRE_APIS];
 
 /* Listens in options->runtime_dir, if there is one. */

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "gpu/code_places.h"
 #include "gpu/injected/descriptors.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
@@ -555,6 +556,8 @@ static int end(struct instance *i)
 	note_finalized(i);
 	count_unseen(i);
 	due_end(i);
+	if (i->injected->shared->places)
+		code_places_end(i->injected->shared->places, i->number, UINT64_MAX, clock_now_ns());
 	i->phase = INSTANCE_ENDED;
 	if (!error && i->broken && events->instance_broken)
 		error = events->instance_broken(events->context, i->number);

@@ -608,6 +608,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return stalls_decode_reason(i, record, size);
 	case WIRE_FUNCTION:
 		return stalls_decode_function(i, record, size);
+	case WIRE_CODE:
+		return stalls_decode_code(i, record, size, now_ns);
 	case WIRE_WINDOW:
 		return stalls_decode_window(i, record, now_ns);
 	case WIRE_STALLS:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gpu/code_places.h"
 #include "gpucode/kept_images.h"
 #include "gpu/injected/instance.h"
 
@@ -23,22 +24,24 @@ static int invalid(struct instance *i)
 	return 0;
 }
 
-int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
+int stalls_module(struct instance *i, uint32_t api, uint64_t checksum, uint32_t *ret_id)
 {
+	const char *format = api < WIRE_APIS ? i->injected->apis[api]->code_format : NULL;
 	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = sizeof(checksum)};
 	uint64_t before = budget_tables(i);
 	char name[32];
 	int error;
 
 	*ret_id = 0;
+	if (!format)
+		return invalid(i);
 	if (!budget_has_room(i, BUDGET_STALLS)) {
 		budget_refuse(i, BUDGET_STALLS);
 		return 0;
 	}
 	for (size_t n = 0; n < sizeof(checksum); n++)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
-	snprintf(name, sizeof(name), "%s:%016llx", injected_sampled(i->injected)->code_format,
-		(unsigned long long)checksum);
+	snprintf(name, sizeof(name), "%s:%016llx", format, (unsigned long long)checksum);
 	error = profile_add_string(i->injected->shared->writer, name, strlen(name), &m.path);
 	error = error ?: profile_add_module(i->injected->shared->writer, &m, ret_id);
 	budget_charge_growth(i, BUDGET_STALLS, before);
@@ -69,7 +72,7 @@ static int add_function(struct instance *i, const struct wire_function *f, const
 {
 	struct profile_gpu_function function = {.index = f->index};
 	uint64_t before;
-	int error = stalls_module(i, f->checksum, &function.module);
+	int error = stalls_module(i, 0, f->checksum, &function.module);
 
 	*ret_module = function.module;
 	*ret_id = 0;
@@ -96,6 +99,58 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 	if (error)
 		return error;
 	return vec_push(&i->functions, mine) ? error_memory(NULL) : 0;
+}
+
+/* What it is a place of; nothing where there is no room for that. */
+static int place_function(
+	struct instance *i, const struct wire_code *c, const char *name, struct code_place *ret)
+{
+	struct profile_gpu_function function = {0};
+	uint64_t before;
+	int error = stalls_module(i, c->api, c->checksum, &function.module);
+
+	if (error || !function.module)
+		return error;
+	error = budget_string(i, BUDGET_STALLS, name, c->name_size, &function.name);
+	before = budget_tables(i);
+	error = error
+			?: profile_add_gpu_function(
+				   i->injected->shared->writer, &function, &ret->function);
+	budget_charge_growth(i, BUDGET_STALLS, before);
+	ret->module = function.module;
+	return error;
+}
+
+int stalls_decode_code(struct instance *i, const void *record, size_t size, uint64_t now_ns)
+{
+	struct code_places *places = i->injected->shared->places;
+	struct code_place place = {.process = i->process, .instance = i->number};
+	struct wire_code c;
+	int error;
+
+	memcpy(&c, record, sizeof(c));
+	if (c.name_size > size - sizeof(c) || c.device >= WIRE_DEVICES)
+		return -EPROTO;
+	if (c.time_ns > now_ns)
+		return invalid(i);
+	if (c.gone && places)
+		code_places_end(places, i->number, c.address, c.time_ns);
+	if (c.gone || !places)
+		return 0;
+	place.device = i->devices[c.device].id;
+	if (!place.device)
+		return invalid(i);
+	error = place_function(i, &c, (const char *)record + sizeof(c), &place);
+	if (error || !place.function)
+		return error;
+	place.address = c.address;
+	place.size = c.size;
+	place.from_ns = c.time_ns;
+	place.context = c.context;
+	error = code_places_add(places, &place);
+	if (error && error != -ENOMEM)
+		record_count_loss(i, LOSS_STALLS_PLACES, 1);
+	return error == -ENOMEM ? error_memory(NULL) : 0;
 }
 
 static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)

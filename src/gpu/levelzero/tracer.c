@@ -20,6 +20,7 @@ static void describe(const struct wire_tracer *t, struct buf *b)
 
 const struct injected_api levelzero_api = {
 	.tracer = "Level Zero's tracing layer",
+	.code_format = "zebin",
 	.call_names = call_names,
 	.call_count = LEVELZERO_CALL_NUMBERS,
 	.call_index = call_index,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The headers of the image are copied into a table of sections once, with every range checked
- * against the image; the functions are read from the symbol table and sorted by position. A look-up
- * by position finds the last function that begins at or before it and goes outwards from there.
+ * The functions are read from the symbol table and sorted by position. A look-up by position finds
+ * the last function that begins at or before it and goes outwards from there.
  *
  * e_flags are laid out in two ways (LLVM's llvm/BinaryFormat/ELF.h calls them EF_CUDA_SM and
  * EF_CUDA_SM_MASK): ABI version 7 has the compute capability in the lowest byte, version 8, which
@@ -23,238 +22,38 @@
 #define FATBIN_MAGIC   0xba55ed50
 #define FATBIN_WRAPPER 0x466243b1
 #define OUTER_MAX      64 /* kernels are not nested deeper in any real image */
-#define NAMES_PER_TABLE_MAX                                                                        \
-	4 /* names overlap in no string table so much as to be longer together */
 
-static bool read_at(const struct cubin *c, uint64_t offset, void *ret, size_t size)
-{
-	if (offset > c->size || size > c->size - offset)
-		return false;
-	memcpy(ret, c->image + offset, size);
-	return true;
-}
-
-struct cubin_bytes cubin_section_bytes(const struct cubin *c, size_t section)
-{
-	const struct cubin_section *s;
-
-	if (section >= c->sections.count)
-		return (struct cubin_bytes){0};
-	s = &c->sections.items[section];
-	return (struct cubin_bytes){s->stored ? c->image + s->offset : NULL, s->stored};
-}
-
-size_t cubin_section_named(const struct cubin *c, const char *name)
-{
-	vec_foreach (s, &c->sections)
-		if (s->stored && !strcmp(s->name, name))
-			return (size_t)(s - c->sections.items);
-	return 0;
-}
-
-struct cubin_bytes cubin_string_table(const struct cubin *c, size_t section)
-{
-	struct cubin_bytes table = cubin_section_bytes(c, section);
-	const uint8_t *end = table.size ? memrchr(table.data, 0, table.size) : NULL;
-
-	table.size = end ? (size_t)(end - table.data) + 1 : 0;
-	return table;
-}
-
-const char *cubin_string(struct cubin_bytes table, uint64_t offset)
-{
-	return offset < table.size ? (const char *)table.data + offset : NULL;
-}
-
-static int refuse(const struct cubin *c)
+static int refuse(const void *image, size_t size)
 {
 	uint32_t magic = 0;
 
-	(void)read_at(c, 0, &magic, sizeof(magic));
+	if (size >= sizeof(magic))
+		memcpy(&magic, image, sizeof(magic));
 	if (magic == FATBIN_MAGIC || magic == FATBIN_WRAPPER)
 		return error_set(-ENOEXEC, "not a cubin but a fatbin, which holds some");
-	if (c->size > 2 && !memcmp(c->image, "//", 2))
+	if (size > 2 && !memcmp(image, "//", 2))
 		return error_set(-ENOEXEC, "not a cubin but PTX text");
-	return error_set(-ENOEXEC, "not a cubin: no ELF image");
-}
-
-static int read_header(struct cubin *c, Elf64_Ehdr *ret)
-{
-	if (c->size < SELFMAG || memcmp(c->image, ELFMAG, SELFMAG))
-		return refuse(c);
-	if (!read_at(c, 0, ret, sizeof(*ret)))
-		return error_set(-EINVAL, "a cubin ends in its header");
-	if (ret->e_ident[EI_CLASS] != ELFCLASS64 || ret->e_ident[EI_DATA] != ELFDATA2LSB)
-		return error_set(-ENOEXEC, "not a cubin of 64 bits");
-	if (ret->e_machine != EM_CUDA_GPU)
-		return error_set(
-			-ENOEXEC, "not a cubin: an ELF image for machine %u", ret->e_machine);
-	if (ret->e_shentsize != sizeof(Elf64_Shdr))
-		return error_set(
-			-EINVAL, "a cubin has section headers of %u bytes", ret->e_shentsize);
-	c->sm = ret->e_ident[EI_ABIVERSION] >= ABI_VERSION_2 ? ret->e_flags >> 8 & 0xff
-							     : ret->e_flags & 0xff;
 	return 0;
-}
-
-/* Numbers that do not fit the ELF header are in the first section header. */
-static int count_sections(
-	const struct cubin *c, const Elf64_Ehdr *h, uint64_t *ret_count, uint64_t *ret_names)
-{
-	Elf64_Shdr first;
-	uint64_t count = h->e_shnum, names = h->e_shstrndx;
-
-	if (!read_at(c, h->e_shoff, &first, sizeof(first)))
-		return error_set(-EINVAL, "a cubin has no section headers");
-	if (!count)
-		count = first.sh_size;
-	if (names == SHN_XINDEX)
-		names = first.sh_link;
-	if (!count || count > (c->size - h->e_shoff) / sizeof(first))
-		return error_set(-EINVAL, "a cubin ends in its section headers");
-	*ret_count = count;
-	*ret_names = names;
-	return 0;
-}
-
-static void add_section(struct cubin *c, const Elf64_Shdr *h)
-{
-	struct cubin_section *s = &c->sections.items[c->sections.count++];
-
-	*s = (struct cubin_section){
-		.offset = h->sh_offset,
-		.size = h->sh_size,
-		.name = "",
-		.type = h->sh_type,
-		.link = h->sh_link,
-		.info = h->sh_info,
-		.flags = h->sh_flags,
-	};
-	if (h->sh_type == SHT_NULL || h->sh_type == SHT_NOBITS)
-		return;
-	if (h->sh_offset > c->size || h->sh_size > c->size - h->sh_offset)
-		c->damage.sections++;
-	else
-		s->stored = h->sh_size;
-}
-
-static int read_sections(struct cubin *c, const Elf64_Ehdr *h)
-{
-	uint64_t count = 0, names = 0;
-	struct cubin_bytes table;
-	Elf64_Shdr header;
-	int error = count_sections(c, h, &count, &names);
-
-	if (error)
-		return error;
-	if (vec_reserve(&c->sections, count))
-		return error_errno(-ENOMEM, "cannot read a cubin");
-	for (uint64_t i = 0; i < count; i++) {
-		(void)read_at(c, h->e_shoff + i * sizeof(header), &header, sizeof(header));
-		add_section(c, &header);
-		if (header.sh_type == SHT_SYMTAB && !c->symbol_table)
-			c->symbol_table = i;
-	}
-	table = cubin_string_table(c, names);
-	for (uint64_t i = 0; i < count; i++) {
-		const char *name;
-
-		(void)read_at(c, h->e_shoff + i * sizeof(header), &header, sizeof(header));
-		name = cubin_string(table, header.sh_name);
-		if (name)
-			c->sections.items[i].name = name;
-		else
-			c->damage.sections++;
-	}
-	return 0;
-}
-
-static bool read_symbol(const struct cubin *c, uint64_t i, Elf64_Sym *ret)
-{
-	struct cubin_bytes table = cubin_section_bytes(c, c->symbol_table);
-
-	if (!c->symbol_table || i >= table.size / sizeof(*ret))
-		return false;
-	memcpy(ret, table.data + i * sizeof(*ret), sizeof(*ret));
-	return true;
-}
-
-/* The section of a symbol; 0: not in one. Indices that do not fit the symbol have a table of their
- * own. */
-static uint32_t symbol_section(const struct cubin *c, uint64_t i, const Elf64_Sym *s)
-{
-	uint32_t index;
-
-	if (s->st_shndx != SHN_XINDEX)
-		return s->st_shndx < SHN_LORESERVE ? s->st_shndx : 0;
-	vec_foreach (section, &c->sections) {
-		if (section->type != SHT_SYMTAB_SHNDX || section->link != c->symbol_table)
-			continue;
-		if (i >= section->stored / sizeof(index))
-			return 0;
-		memcpy(&index, c->image + section->offset + i * sizeof(index), sizeof(index));
-		return index;
-	}
-	return 0;
-}
-
-bool cubin_symbol_position(
-	const struct cubin *c, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
-{
-	Elf64_Sym s;
-	uint32_t section;
-
-	if (!read_symbol(c, symbol, &s))
-		return false;
-	section = symbol_section(c, symbol, &s);
-	if (!section || section >= c->sections.count)
-		return false;
-	*ret_section = section;
-	*ret_offset = s.st_value;
-	return true;
-}
-
-static bool has_code(const struct cubin_section *s)
-{
-	return s->flags & SHF_EXECINSTR && (s->type == SHT_PROGBITS || s->type == SHT_NOBITS);
-}
-
-/* How many symbols of functions the table has, and how long their names may be together: a
- * damaged table could name one long text a million times. */
-struct function_names {
-	struct cubin_bytes table;
-	uint64_t room;
-};
-
-static const char *function_name(struct function_names *names, const Elf64_Sym *s)
-{
-	const char *name = cubin_string(names->table, s->st_name);
-	size_t length = name ? strnlen(name, names->room) : 0;
-
-	if (!name || length >= names->room)
-		return NULL;
-	names->room -= length;
-	return name;
 }
 
 static int add_function(
-	struct cubin *c, uint32_t symbol, const Elf64_Sym *s, struct function_names *names)
+	struct cubin *c, uint32_t symbol, const Elf64_Sym *s, struct code_names *names)
 {
-	uint32_t section = symbol_section(c, symbol, s);
-	const struct cubin_section *code;
+	uint32_t section = code_elf_symbol_section(&c->elf, symbol, s);
+	const struct code_section *code;
 	const char *name;
 	uint64_t room;
 
 	if (!section)
 		return 0; /* a function of another module */
-	code = section < c->sections.count ? &c->sections.items[section] : NULL;
-	name = function_name(names, s);
-	if (!code || !has_code(code) || s->st_value >= code->size || !name) {
-		c->damage.symbols++;
+	code = section < c->elf.sections.count ? &c->elf.sections.items[section] : NULL;
+	name = code_names_next(names, s);
+	if (!code || !code_section_has_code(code) || s->st_value >= code->size || !name) {
+		c->damaged_symbols++;
 		return 0;
 	}
 	room = code->size - s->st_value;
-	c->damage.symbols += s->st_size > room;
+	c->damaged_symbols += s->st_size > room;
 	return vec_push(
 		&c->functions, (struct cubin_function){
 				       .name = name,
@@ -285,14 +84,10 @@ static int by_position(const void *a_, const void *b_)
 
 static int read_functions(struct cubin *c)
 {
-	struct function_names names;
+	struct code_names names = code_elf_names(&c->elf);
 	Elf64_Sym s;
 
-	if (!c->symbol_table)
-		return 0;
-	names.table = cubin_string_table(c, c->sections.items[c->symbol_table].link);
-	names.room = names.table.size * NAMES_PER_TABLE_MAX;
-	for (uint32_t i = 1; read_symbol(c, i, &s); i++)
+	for (uint32_t i = 1; code_elf_symbol(&c->elf, i, &s); i++)
 		if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && add_function(c, i, &s, &names))
 			return error_errno(-ENOMEM, "cannot read a cubin");
 	if (c->functions.count)
@@ -386,12 +181,16 @@ static uint32_t *index_functions(
 	return order;
 }
 
-static int read_image(struct cubin *c)
+static int read_image(struct cubin *c, const void *image, size_t size)
 {
+	static const struct code_elf_kind kind = {"cubin", EM_CUDA_GPU};
 	Elf64_Ehdr h;
-	int error = read_header(c, &h);
+	int error = refuse(image, size);
 
-	error = error ?: read_sections(c, &h);
+	error = error ?: code_elf_init(&c->elf, image, size, &kind, &h);
+	if (!error)
+		c->sm = h.e_ident[EI_ABIVERSION] >= ABI_VERSION_2 ? h.e_flags >> 8 & 0xff
+								  : h.e_flags & 0xff;
 	error = error ?: read_functions(c);
 	if (error)
 		return error;
@@ -411,9 +210,7 @@ int cubin_open(const void *image, size_t size, struct cubin **ret)
 
 	if (!c)
 		return error_errno(-ENOMEM, "cannot read a cubin");
-	c->image = image;
-	c->size = size;
-	error = read_image(c);
+	error = read_image(c, image, size);
 	if (error) {
 		cubin_close(c);
 		return error;
@@ -431,7 +228,7 @@ void cubin_close(struct cubin *c)
 	free(c->by_linkage_name);
 	free(c->by_symbol);
 	vec_release(&c->functions);
-	vec_release(&c->sections);
+	code_elf_release(&c->elf);
 	free(c);
 }
 
@@ -534,7 +331,7 @@ const struct cubin_function *cubin_function_at(
 
 const void *cubin_code(const struct cubin *c, const struct cubin_function *f, size_t *ret_size)
 {
-	struct cubin_bytes code = cubin_section_bytes(c, f->section);
+	struct code_bytes code = code_elf_bytes(&c->elf, f->section);
 
 	if (f->offset >= code.size) {
 		*ret_size = 0;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gpucode/nvidia/line_table.h"
+#include "gpucode/nvidia/cubin_internal.h"
 
 #define PTX_SECTION ".nv_debug_ptx_txt"
 
@@ -21,7 +21,7 @@ struct line_tables {
 	struct interner *paths;
 	struct line_table source;
 	struct line_table ptx;
-	struct cubin_bytes strings; /* .debug_str */
+	struct code_bytes strings; /* .debug_str */
 };
 
 void line_tables_free(struct line_tables *t)
@@ -34,15 +34,43 @@ void line_tables_free(struct line_tables *t)
 	free(t);
 }
 
+struct cubin_damage cubin_damage(const struct cubin *c)
+{
+	struct cubin_damage d = {.sections = c->elf.damaged, .symbols = c->damaged_symbols};
+
+	if (c->lines) {
+		d.lines = c->lines->source.damage;
+		d.lines.programs += c->lines->ptx.damage.programs;
+		d.lines.rows += c->lines->ptx.damage.rows;
+	}
+	return d;
+}
+
+/* The section of all functions, when they are all in one; 0: they are not. */
+static uint32_t find_only_code(const struct cubin *c)
+{
+	const struct cubin_function *first = cubin_function(c, 0);
+	const struct cubin_function *last = cubin_function(c, cubin_function_count(c) - 1);
+
+	return first && first->section == last->section ? first->section : 0;
+}
+
 static struct line_tables *read_tables(struct cubin *c)
 {
 	struct line_tables *t = calloc(1, sizeof(*t));
+	struct line_programs of = {
+		.elf = &c->elf, .dialect = &cubin_lines, .only_code = find_only_code(c)};
 
 	if (!t)
 		return NULL;
-	t->strings = cubin_string_table(c, cubin_section_named(c, ".debug_str"));
-	if (interner_new(&t->paths) || line_table_init(&t->source, c, ".debug_line", t->paths) ||
-		line_table_init(&t->ptx, c, ".nv_debug_line_sass", t->paths)) {
+	t->strings = code_elf_strings(&c->elf, code_elf_named(&c->elf, ".debug_str"));
+	if (interner_new(&t->paths)) {
+		line_tables_free(t);
+		return NULL;
+	}
+	of.paths = t->paths;
+	if (line_table_init(&t->source, &of, ".debug_line") ||
+		line_table_init(&t->ptx, &of, ".nv_debug_line_sass")) {
 		line_tables_free(t);
 		return NULL;
 	}
@@ -64,7 +92,7 @@ static struct cubin_frame frame_of(
 	const char *name = NULL;
 
 	if (row->function != LINE_NO_NAME)
-		name = cubin_string(t->strings, row->function);
+		name = code_string(t->strings, row->function);
 	return (struct cubin_frame){
 		.function = name	   ? name
 			    : row->context ? ""

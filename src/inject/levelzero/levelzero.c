@@ -28,7 +28,7 @@ __attribute__((visibility("default"))) int32_t zeInitDrivers(
 
 /* The loader's, behind ours. It is not behind ours where only a plugin is linked with it, that was
  * opened by itself (RTLD_LOCAL): then it is the one that has been loaded. */
-static void *loader_symbol(const char *name)
+void *loader_symbol(const char *name)
 {
 	static void *loader;
 	void *at = dlsym(RTLD_NEXT, name);
@@ -76,6 +76,8 @@ static enum wire_reason start(void)
 	objects_register();
 	pieces_register();
 	commands_register();
+	if (library.stalls)
+		code_register();
 	return WIRE_REASON_NONE;
 }
 
@@ -103,6 +105,7 @@ static void drain(void)
 	if (!introduced)
 		report_tracer();
 	introduced = true;
+	code_send();
 	pieces_drain(report_piece);
 	report_end_round();
 }

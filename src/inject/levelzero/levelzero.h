@@ -9,6 +9,7 @@
  *	gpus.c        devices, as they are reported; their timers
  *	pieces.c      commands whose end is awaited: the launch path, and our thread
  *	report.c      work as records: our thread
+ *	code.c        images of code, and where kernels are: where they are made, and our thread
  *
  * Commands of immediate lists are reported, as they run once, and at once. The program is to see
  * nothing of this: commands without an event get one of ours, with timestamps; pools of events that
@@ -37,6 +38,9 @@ bool tracer_register(const char *name, levelzero_callback *before, levelzero_cal
 void commands_register(void);
 void objects_register(void);
 void pieces_register(void);
+void code_register(void);
+/* A function of the loader's; NULL: it has none of this name. */
+void *loader_symbol(const char *name);
 
 /* --- gpus.c    */
 
@@ -94,6 +98,17 @@ int objects_init(void);
 /* NULL: it is not known. */
 struct list *objects_list(const void *list);
 struct kernel *objects_kernel(const void *kernel);
+
+/* The number of a context, as work names it; 0: there is no room for it. Any thread. */
+uint32_t objects_context(void *context);
+
+/* --- code.c */
+
+/* A kernel was made, not on the launch path: where its code is will be reported, where instructions
+ * are sampled. */
+void code_is_made(void *module, void *kernel, const char *name);
+/* Our thread: sends what was noted. False: the rest has to wait. */
+bool code_send(void);
 
 /* --- pieces.c */
 

@@ -98,6 +98,16 @@ static void add_kernel(void *handle, const char *name)
 	handles_put(&kernels_by_handle, handle, (uintptr_t)k, NULL);
 }
 
+uint32_t objects_context(void *context)
+{
+	struct context *c;
+
+	pthread_mutex_lock(&lock);
+	c = find_context(context);
+	pthread_mutex_unlock(&lock);
+	return c ? c->number : 0;
+}
+
 /* --- callbacks: arguments are given by their addresses */
 
 static void *handle_at(void *argument)
@@ -148,6 +158,8 @@ static void after_create_kernel(void **arguments, int32_t result, void *unused, 
 	pthread_mutex_lock(&lock);
 	add_kernel(*made, desc->name);
 	pthread_mutex_unlock(&lock);
+	if (library.stalls)
+		code_is_made(handle_at(arguments[0]), *made, desc->name);
 }
 
 /* (kernel, x, y, z) */

@@ -21,4 +21,5 @@ const struct vendor vendor_intel = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = drivers,
+	.stalls = &intel_stalls,
 };

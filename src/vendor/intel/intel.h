@@ -5,6 +5,7 @@
 #include "vendor/vendor.h"
 
 extern const struct vendor vendor_intel;
+extern const struct stall_names intel_stalls;
 
 /* The loader, as programs are linked to it. */
 #define LEVELZERO_LOADER_SONAME "libze_loader.so.1"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "gpucode/nvidia/line_table.h"
+#include "gpucode/line_table.h"
 
 /* Bytes that are read from front to back; `bad` once there were too few. */
 struct line_cursor {
@@ -110,13 +110,28 @@ struct line_naming {
 	uint32_t last; /* the greatest offset that it names */
 };
 
+struct line_machine;
+
+/* What a vendor's line programs have beside DWARF's. Functions may be NULL. */
+struct line_dialect {
+	/* Runs an extended instruction that is not DWARF's. */
+	void (*extended)(struct line_machine *m, uint8_t opcode, struct line_cursor *operands);
+	/* All programs have run: the names of rows are to be offsets in .debug_str. */
+	void (*finish)(struct line_machine *m);
+	/* Where the symbol of a relocation is; NULL: code_elf_position. */
+	bool (*position)(const struct line_machine *m, uint64_t symbol, uint32_t *ret_section,
+		uint64_t *ret_offset);
+};
+
 struct line_machine {
 	struct line_table *t;
-	struct cubin *c;
+	const struct code_elf *elf;
+	const struct line_dialect *dialect;
+	const void *owner; /* line_programs.owner */
 	struct interner *paths;
 	size_t paths_room; /* for this many more bytes of paths */
-	struct cubin_bytes section;
-	struct cubin_bytes strings, line_strings; /* .debug_str, .debug_line_str */
+	struct code_bytes section;
+	struct code_bytes strings, line_strings; /* .debug_str, .debug_line_str */
 	struct vec(struct line_relocation) relocations;
 	struct vec(struct line_naming) names;
 	uint32_t only_code; /* the one section of code, or 0 */
@@ -131,7 +146,7 @@ struct line_machine {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	const uint8_t *operands; /* how many each standard opcode has */
-	uint64_t names_base;
+	uint64_t names_base;	 /* what may follow the tables of a header, for a dialect */
 	struct vec(const char *) folders;
 	struct vec(uint32_t) files;
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instructions of line programs. Beside DWARF's there are two of NVIDIA's for inlined calls, whose
- * numbers elfutils' dwarf.h has.
- *
- * DW_LNE_NVIDIA_inlined_call (0x90) with two ULEB128 operands: the rows from here on were inlined.
- * The first operand is the number of the row of their call, counted from 1 in each sequence (0: not
- * inlined any more); the second is the name of the inlined function, an offset in .debug_str.
- * DW_LNE_NVIDIA_set_function_name (0x91) with one operand sets the name alone.
- *
- * A row that is called from stands directly before, often at the same address as the rows inlined
- * there: of several rows at one address the last one counts.
+ * Instructions of line programs. Of several rows at one address the last one counts.
  *
  * The address of a sequence is a relocation against the symbol of a function or its section.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gpucode/nvidia/line_program.h"
+#include "gpucode/line_program.h"
 
 enum {
 	DW_LNS_copy = 1,
@@ -32,8 +23,6 @@ enum {
 	DW_LNE_end_sequence = 1,
 	DW_LNE_set_address,
 	DW_LNE_define_file,
-	DW_LNE_NVIDIA_inlined_call = 0x90,
-	DW_LNE_NVIDIA_set_function_name,
 };
 
 static int by_offset(const void *a_, const void *b_)
@@ -43,14 +32,14 @@ static int by_offset(const void *a_, const void *b_)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static void read_relocations(struct line_machine *m, const struct cubin_section *s)
+static void read_relocations(struct line_machine *m, const struct code_section *s)
 {
 	bool rela = s->type == SHT_RELA;
 	size_t entry = rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	Elf64_Rela r = {0};
 
 	for (uint64_t at = 0; at + entry <= s->stored && !m->error; at += entry) {
-		memcpy(&r, m->c->image + s->offset + at, entry);
+		memcpy(&r, m->elf->image + s->offset + at, entry);
 		m->error =
 			vec_push(&m->relocations, (struct line_relocation){
 							  .offset = r.r_offset,
@@ -63,12 +52,20 @@ static void read_relocations(struct line_machine *m, const struct cubin_section 
 
 void line_relocations_read(struct line_machine *m, size_t section)
 {
-	vec_foreach (s, &m->c->sections)
+	vec_foreach (s, &m->elf->sections)
 		if ((s->type == SHT_RELA || s->type == SHT_REL) && s->info == section)
 			read_relocations(m, s);
 	if (m->relocations.count)
 		qsort(m->relocations.items, m->relocations.count, sizeof(*m->relocations.items),
 			by_offset);
+}
+
+static bool find_symbol(
+	const struct line_machine *m, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
+{
+	if (m->dialect->position)
+		return m->dialect->position(m, symbol, ret_section, ret_offset);
+	return code_elf_position(m->elf, symbol, ret_section, ret_offset);
 }
 
 bool line_relocate(struct line_machine *m, const uint8_t *at, uint64_t stored,
@@ -79,7 +76,7 @@ bool line_relocate(struct line_machine *m, const uint8_t *at, uint64_t stored,
 	if (!m->relocations.count)
 		return false;
 	r = bsearch(&key, m->relocations.items, m->relocations.count, sizeof(key), by_offset);
-	if (!r || !cubin_symbol_position(m->c, r->symbol, ret_section, ret_offset))
+	if (!r || !find_symbol(m, r->symbol, ret_section, ret_offset))
 		return false;
 	*ret_offset += r->explicit_addend ? r->addend : stored;
 	return true;
@@ -170,11 +167,11 @@ static void add_row(struct line_machine *m)
 	};
 
 	if (!m->code || t->rows.count >= UINT32_MAX) {
-		m->c->damage.rows++;
+		m->t->damage.rows++;
 		return;
 	}
 	if (row.context > number || (before && row.offset < before->offset)) {
-		m->c->damage.rows++;
+		m->t->damage.rows++;
 		row = before ? *before
 			     : (struct line_row){.offset = row.offset, .function = LINE_NO_NAME};
 	} else if (row.function != LINE_NO_NAME) {
@@ -184,20 +181,17 @@ static void add_row(struct line_machine *m)
 		m->error = vec_push(&t->rows, row);
 }
 
-static void set_names(struct line_machine *m, uint64_t offset)
-{
-	m->function = offset < LINE_NO_NAME ? (uint32_t)offset : LINE_NO_NAME;
-}
-
 static void run_extended(struct line_machine *m, struct line_cursor *r)
 {
-	uint64_t size = read_uleb(r), context;
+	uint64_t size = read_uleb(r);
 	const uint8_t *operands = read_bytes(r, size);
 	struct line_cursor in = {.at = operands, .end = r->at};
+	uint8_t opcode;
 
 	if (!operands || !size)
 		return;
-	switch (read_byte(&in)) {
+	opcode = read_byte(&in);
+	switch (opcode) {
 	case DW_LNE_end_sequence:
 		end_sequence(m, m->address);
 		begin_sequence(m);
@@ -208,16 +202,9 @@ static void run_extended(struct line_machine *m, struct line_cursor *r)
 	case DW_LNE_define_file:
 		line_file_read(m, &in, read_text(&in));
 		break;
-	case DW_LNE_NVIDIA_inlined_call:
-		context = read_uleb(&in);
-		m->context = context <= UINT32_MAX ? (uint32_t)context : UINT32_MAX;
-		set_names(m, read_uleb(&in));
-		if (!m->context)
-			m->function = LINE_NO_NAME;
-		break;
-	case DW_LNE_NVIDIA_set_function_name:
-		set_names(m, read_uleb(&in));
-		break;
+	default:
+		if (m->dialect->extended)
+			m->dialect->extended(m, opcode, &in);
 	}
 	r->bad |= in.bad;
 }
@@ -272,7 +259,7 @@ static void run_instructions(struct line_machine *m, struct line_cursor *r)
 			run_extended(m, r);
 	}
 	/* The last sequence was not ended: where its last row ends is not known. */
-	m->c->damage.programs += r->bad || m->t->rows.count > m->first;
+	m->t->damage.programs += r->bad || m->t->rows.count > m->first;
 	if (m->t->rows.count > m->first)
 		end_sequence(m, m->t->rows.items[m->t->rows.count - 1].offset);
 }
@@ -294,11 +281,11 @@ void line_programs_run(struct line_machine *m)
 		} else {
 			/* It ends too early: what is there is good. */
 			r.end = all.end;
-			m->c->damage.programs++;
+			m->t->damage.programs++;
 		}
 		if (line_header_read(m, &r))
 			run_instructions(m, &r);
 		else
-			m->c->damage.programs++;
+			m->t->damage.programs++;
 	}
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Headers of line programs, DWARF 2 to 5 (ptxas of CUDA 13 writes version 2).
- *
- * NVIDIA adds one field: where a header ends 4 bytes after its tables, these are to be
- * added to the offsets of the names of inlined functions.
+ * Headers of line programs, DWARF 2 to 5. Where a header ends 4 bytes after its tables, these are a
+ * dialect's, which adds them to the offsets of the names of inlined functions.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 
-#include "gpucode/nvidia/line_program.h"
+#include "gpucode/line_program.h"
 
 enum {
 	DW_LNCT_path = 1,
@@ -45,7 +43,7 @@ static void add_file(struct line_machine *m, uint64_t folder, const char *name)
 	length = snprintf(path, sizeof(path), "%.*s%s%.*s", PATH_MAX, above, above[0] ? "/" : "",
 		PATH_MAX, name);
 	if (length < 0 || (size_t)length >= sizeof(path) || (size_t)length > m->paths_room) {
-		m->c->damage.programs++;
+		m->t->damage.programs++;
 	} else if (name[0]) {
 		m->paths_room -= (size_t)length;
 		m->error = interner_add(m->paths, path, (size_t)length, &id, NULL);
@@ -90,10 +88,10 @@ static void read_field(struct line_machine *m, struct line_cursor *r, uint64_t c
 		text = read_text(r);
 		break;
 	case DW_FORM_strp:
-		text = cubin_string(m->strings, read_number(r, m->wide ? 8 : 4));
+		text = code_string(m->strings, read_number(r, m->wide ? 8 : 4));
 		break;
 	case DW_FORM_line_strp:
-		text = cubin_string(m->line_strings, read_number(r, m->wide ? 8 : 4));
+		text = code_string(m->line_strings, read_number(r, m->wide ? 8 : 4));
 		break;
 	case DW_FORM_udata:
 		number = read_uleb(r);

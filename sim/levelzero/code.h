@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code of the simulated device: modules are zebins, whose kernels get places in its memory. A
+ * kernel that runs leaves stall records where $XPUPROF_SIM_XE is the path of a pipe:
+ * SIM_CODE_RECORDS of them, spread over its instructions, each of SIM_CODE_SAMPLES threads. sim/xe/ is who reads them.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_CODE_RECORDS 32
+#define SIM_CODE_SAMPLES 4
+
+struct sim_module;
+
+/* Where a kernel is; nothing: it is in no module. */
+struct sim_code {
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t size;
+};
+
+int32_t sim_module_make(const uint8_t *image, size_t size, void **ret);
+int32_t sim_module_free(void *module);
+int32_t sim_module_image(const struct sim_module *m, size_t *size, uint8_t *ret);
+void sim_code_find(const struct sim_module *m, const char *name, struct sim_code *ret);
+void sim_code_run(const struct sim_code *code);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stall samples of Intel's GPUs: where they are wanted, the streams of a GPU's main GTs are opened
+ * when a program is first seen to use it, and read as long as the recording goes on. What programs
+ * do is reported by the library in them (gpu/levelzero/, gpu/injected/).
+ *
+ * A GPU is found by its place on the PCI bus, which Intel's driver puts into the UUID of a device.
+ */
+#include "gpu/intel/intel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "gpu/intel/node.h"
+#include "gpu/intel/sampler.h"
+
+#define SUBJECT	   "samples of GPU instructions"
+#define READ_BYTES ((size_t)256 << 10)
+#define READS_MAX  64		 /* at once, of a stream */
+#define WINDOW_NS  5000000ull	 /* at least; the kernel looks at the hardware as often */
+#define RIPE_NS	   1000000000ull /* what libraries say of code comes so late at most */
+#define VENDOR	   0x8086
+
+struct stream {
+	struct intel_stream s; /* fd -1: it has ended */
+	struct sampler *sampler;
+	unsigned int node;
+	uint64_t window_ns; /* its present window began */
+};
+
+struct gpu_backend {
+	struct gpu_shared *shared;
+	struct kept_images *images;
+	uint64_t period_cycles;
+	bool exact; /* that was asked for, and cannot be had */
+	int epoll;
+	uint8_t *bytes; /* READ_BYTES */
+	struct vec(struct stream) streams;
+	uint64_t used[INTEL_NODES / 64]; /* bits: nodes whose streams were opened, or not */
+	struct buf refusals;
+};
+
+/* The UUID of a device: vendor, device, revision, domain, bus, device, function, 4 bytes, part. */
+static uint64_t pci_of(const uint8_t uuid[16])
+{
+	uint64_t domain = (uint64_t)uuid[6] | (uint64_t)uuid[7] << 8;
+
+	return domain << 16 | (uint64_t)uuid[8] << 8 | (uint64_t)(uuid[9] & 0x1f) << 3 |
+	       (uuid[10] & 7);
+}
+
+static bool is_intels(const uint8_t uuid[16])
+{
+	return (uuid[0] | uuid[1] << 8) == VENDOR;
+}
+
+static void intel_close(struct gpu_backend *b)
+{
+	if (!b)
+		return;
+	vec_foreach (s, &b->streams) {
+		if (s->s.fd >= 0)
+			close(s->s.fd);
+		sampler_free(s->sampler);
+	}
+	vec_release(&b->streams);
+	if (b->epoll >= 0)
+		close(b->epoll);
+	buf_release(&b->refusals);
+	free(b->bytes);
+	free(b);
+}
+
+static int intel_open(
+	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
+{
+	struct gpu_backend *b;
+
+	*ret = NULL;
+	if (!options->stalls)
+		return 0;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return error_memory(SUBJECT);
+	b->shared = shared;
+	b->images = options->images;
+	b->exact = options->stalls == GPU_STALLS_EXACT;
+	b->period_cycles = options->stall_period ? 1ull << options->stall_period : UINT64_MAX;
+	b->epoll = epoll_create1(EPOLL_CLOEXEC);
+	b->bytes = malloc(READ_BYTES);
+	if (b->epoll < 0 || !b->bytes) {
+		intel_close(b);
+		return error_memory(SUBJECT);
+	}
+	*ret = b;
+	return 0;
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return "that needs root, CAP_PERFMON, or dev.xe.observation_paranoid=0 (sysctl)";
+	case -EBUSY:
+		return "another program samples it";
+	case -EOPNOTSUPP:
+		return "its driver, before Linux 6.15, or its hardware cannot, or its records are "
+		       "of a "
+		       "kind that is not known";
+	default:
+		return strerror(-error);
+	}
+}
+
+static int refuse(struct gpu_backend *b, unsigned int node, const char *reason)
+{
+	int error = profile_count_loss(b->shared->writer, LOSS_STALLS_REFUSED, 1);
+
+	buf_printf(&b->refusals, "%sinstructions of Intel's GPU renderD%u are not sampled: %s",
+		b->refusals.size ? "\n" : "", 128 + node, reason);
+	return error
+		       ?: profile_set_meta(
+				  b->shared->writer, META_STALLS_REFUSED, buf_text(&b->refusals));
+}
+
+static int add_stream(struct gpu_backend *b, unsigned int node, const struct intel_stream *opened,
+	uint32_t device)
+{
+	struct stream s = {.s = *opened, .node = node, .window_ns = clock_now_ns()};
+	struct sampler_options o = {.layout = opened->layout,
+		.device = device,
+		.writer = b->shared->writer,
+		.places = b->shared->places,
+		.images = b->images};
+	struct epoll_event event = {.events = EPOLLIN};
+
+	s.sampler = sampler_new(&o, s.window_ns);
+	if (!s.sampler || vec_push(&b->streams, s)) {
+		sampler_free(s.sampler);
+		close(opened->fd);
+		return error_memory(SUBJECT);
+	}
+	/* Where it cannot be waited for, it is read when the loop goes round. */
+	(void)epoll_ctl(b->epoll, EPOLL_CTL_ADD, opened->fd, &event);
+	return 0;
+}
+
+static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t device)
+{
+	int error = n->gt_count ? 0 : refuse(b, n->number, reason_of(-EOPNOTSUPP));
+
+	b->used[n->number / 64] |= 1ull << n->number % 64;
+	if (b->exact && !error)
+		error = refuse(b, n->number,
+			"not exactly: samples do not name their launch there, "
+			"so they are divided among launches");
+	for (uint32_t i = 0; !error && i < n->gt_count; i++) {
+		struct intel_stream s;
+		int cannot = intel_stream_open(n, &n->gts[i], b->period_cycles, &s);
+
+		error = cannot ? refuse(b, n->number, reason_of(cannot))
+			       : add_stream(b, n->number, &s, device);
+		if (cannot)
+			break;
+	}
+	return error;
+}
+
+static int intel_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; is_intels(uuid) && !error && i < INTEL_NODES; i++) {
+		struct intel_node n;
+
+		if (b->used[i / 64] >> i % 64 & 1)
+			continue;
+		error = intel_node_open(i, &n);
+		if (error == -ENODEV) {
+			error = 0;
+			continue;
+		}
+		if (error) {
+			b->used[i / 64] |= 1ull << i % 64;
+			error = refuse(b, i, reason_of(error));
+			continue;
+		}
+		if (!n.pci || n.pci == pci_of(uuid))
+			error = use_node(b, &n, device);
+		intel_node_close(&n);
+	}
+	return error;
+}
+
+/* --- reading */
+
+static int end_stream(struct gpu_backend *b, struct stream *s, int error)
+{
+	char reason[160];
+
+	snprintf(reason, sizeof(reason), "its stream ended (%s)", strerror(error));
+	close(s->s.fd);
+	s->s.fd = -1;
+	return refuse(b, s->node, reason);
+}
+
+/* As far as there is something. */
+static int read_stream(struct gpu_backend *b, struct stream *s)
+{
+	int error = 0;
+
+	for (int n = 0; !error && s->s.fd >= 0 && n < READS_MAX; n++) {
+		ssize_t size = read(s->s.fd, b->bytes, READ_BYTES);
+
+		if (size > 0)
+			error = sampler_add(s->sampler, b->bytes, (size_t)size);
+		else if (!size || errno == EAGAIN || errno == EINTR)
+			break;
+		else if (errno == EIO)
+			error = sampler_overflow(s->sampler);
+		else
+			error = end_stream(b, s, errno);
+	}
+	return error;
+}
+
+static int intel_poll_fd(struct gpu_backend *b)
+{
+	return b->epoll;
+}
+
+static int intel_snapshot(struct gpu_backend *b)
+{
+	return 0;
+}
+
+static int end_windows(struct gpu_backend *b, uint64_t least_ns, uint64_t ripe_ns)
+{
+	int error = 0;
+
+	vec_foreach (s, &b->streams) {
+		uint64_t now_ns;
+
+		error = error ?: read_stream(b, s);
+		now_ns = clock_now_ns();
+		if (error || now_ns - s->window_ns < least_ns)
+			continue;
+		s->window_ns = now_ns;
+		error = sampler_end_window(s->sampler, now_ns, ripe_ns ?: now_ns - RIPE_NS);
+	}
+	return error;
+}
+
+static int intel_drain(struct gpu_backend *b, bool *ret_busy)
+{
+	return end_windows(b, WINDOW_NS, 0);
+}
+
+static int intel_stop(struct gpu_backend *b)
+{
+	return 0;
+}
+
+static int intel_finish(struct gpu_backend *b)
+{
+	return end_windows(b, 0, UINT64_MAX);
+}
+
+static void intel_stats(const struct gpu_backend *b, struct gpu_stats *ret)
+{
+	ret->stalls_refused = buf_text(&b->refusals);
+}
+
+const struct gpu_backend_ops intel_backend = {
+	.name = "intel",
+	.open = intel_open,
+	.poll_fd = intel_poll_fd,
+	.snapshot = intel_snapshot,
+	.drain = intel_drain,
+	.stop = intel_stop,
+	.finish = intel_finish,
+	.device_used = intel_device_used,
+	.stats = intel_stats,
+	.close = intel_close,
+};

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "gpu/intel/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "gpu/intel/xe_abi.h"
+
+#define FIRST_NODE   128
+#define DRIVER	     "xe"
+#define ANSWER_MAX   65536u
+#define WAIT_RECORDS 1 /* a poll ends with so many */
+
+/* The answer to a query, of at least `least` bytes, to be freed; NULL with *ret_error. */
+static void *query(int fd, uint32_t what, size_t least, size_t *ret_size, int *ret_error)
+{
+	struct xe_query q = {.query = what};
+	void *answer = NULL;
+
+	*ret_error = ioctl(fd, XE_IOCTL_QUERY, &q) ? -errno : 0;
+	if (!*ret_error && (q.size < least || q.size > ANSWER_MAX))
+		*ret_error = -EPROTO;
+	if (*ret_error)
+		return NULL;
+	answer = calloc(1, q.size);
+	q.data = (uint64_t)(uintptr_t)answer;
+	*ret_size = q.size;
+	if (!answer || ioctl(fd, XE_IOCTL_QUERY, &q)) {
+		*ret_error = answer ? -errno : -ENOMEM;
+		free(answer);
+		return NULL;
+	}
+	return answer;
+}
+
+/* Nothing, where its place cannot be read. */
+static uint64_t read_pci(unsigned int number)
+{
+	unsigned int domain, bus, device, function;
+	char path[64], line[256];
+	uint64_t pci = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%u/device/uevent", FIRST_NODE + number);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "PCI_SLOT_NAME=%x:%x:%x.%x", &domain, &bus, &device, &function) ==
+			4)
+			pci = (uint64_t)domain << 16 | bus << 8 | device << 3 | function;
+	if (f)
+		fclose(f);
+	return pci;
+}
+
+static bool is_xe(int fd)
+{
+	char name[sizeof(DRIVER) + 1] = "";
+	struct xe_version v = {.name = name, .name_size = sizeof(name) - 1};
+
+	return !ioctl(fd, XE_IOCTL_VERSION, &v) && !strcmp(name, DRIVER);
+}
+
+static int read_gts(struct intel_node *n)
+{
+	size_t size = 0;
+	int error = 0;
+	struct xe_gts *all = query(n->fd, XE_QUERY_GTS, sizeof(*all), &size, &error);
+
+	if (!all)
+		return error;
+	for (size_t i = 0; i < all->count && i < (size - sizeof(*all)) / sizeof(all->gts[0]); i++) {
+		const struct xe_gt *gt = &all->gts[i];
+
+		if (gt->type == XE_GT_MAIN && n->gt_count < INTEL_NODE_GTS_MAX)
+			n->gts[n->gt_count++] = (struct intel_gt){gt->id, gt->major, gt->minor};
+	}
+	free(all);
+	return 0;
+}
+
+int intel_node_open(unsigned int number, struct intel_node *ret)
+{
+	struct intel_node n = {.number = number};
+	char path[32];
+	int error;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%u", FIRST_NODE + number);
+	n.fd = open(path, O_RDWR | O_CLOEXEC);
+	if (n.fd < 0)
+		return errno == ENOENT ? -ENODEV : error_errno(-errno, "cannot open '%s'", path);
+	error = is_xe(n.fd) ? read_gts(&n) : -ENODEV;
+	if (error) {
+		intel_node_close(&n);
+		return error == -ENODEV ? error : error_errno(error, "cannot ask '%s'", path);
+	}
+	n.pci = read_pci(number);
+	*ret = n;
+	return 0;
+}
+
+void intel_node_close(struct intel_node *n)
+{
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+}
+
+/* Of the device's rates the one that is nearest. */
+static uint64_t choose_rate(const struct xe_eu_stall *s, size_t size, uint64_t wanted)
+{
+	size_t count = (size - sizeof(*s)) / sizeof(s->rates[0]);
+	uint64_t best = 0;
+
+	for (size_t i = 0; i < s->rate_count && i < count; i++) {
+		uint64_t rate = s->rates[i];
+		uint64_t off = rate > wanted ? rate - wanted : wanted - rate;
+		uint64_t best_off = best > wanted ? best - wanted : wanted - best;
+
+		if (rate && (!best || off < best_off))
+			best = rate;
+	}
+	return best;
+}
+
+static int open_stream(int fd, uint16_t gt, uint64_t rate)
+{
+	struct xe_property p[3] = {
+		{.name = XE_SET_PROPERTY, .property = XE_STALL_RATE, .value = rate},
+		{.name = XE_SET_PROPERTY, .property = XE_STALL_GT, .value = gt},
+		{.name = XE_SET_PROPERTY, .property = XE_STALL_WAIT_FOR, .value = WAIT_RECORDS},
+	};
+	struct xe_observation o = {.type = XE_OBSERVE_EU_STALLS,
+		.what = XE_OBSERVE_OPEN,
+		.properties = (uint64_t)(uintptr_t)p};
+	int stream, error;
+
+	p[0].next = (uint64_t)(uintptr_t)&p[1];
+	p[1].next = (uint64_t)(uintptr_t)&p[2];
+	stream = ioctl(fd, XE_IOCTL_OBSERVATION, &o);
+	if (stream < 0)
+		return -errno;
+	if (fcntl(stream, F_SETFD, FD_CLOEXEC) || fcntl(stream, F_SETFL, O_NONBLOCK) ||
+		ioctl(stream, XE_IOCTL_ENABLE, 0)) {
+		error = -errno;
+		close(stream);
+		return error;
+	}
+	return stream;
+}
+
+int intel_stream_open(const struct intel_node *n, const struct intel_gt *gt, uint64_t period_cycles,
+	struct intel_stream *ret)
+{
+	struct intel_stream s = {0};
+	size_t size = 0;
+	int error = 0;
+	struct xe_eu_stall *stall = query(n->fd, XE_QUERY_EU_STALL, sizeof(*stall), &size, &error);
+
+	if (!stall)
+		return error == -EINVAL || error == -ENODEV ? -EOPNOTSUPP : error;
+	s.layout = stall_layout_of(gt->major, gt->minor, stall->record_bytes);
+	s.period_cycles = choose_rate(stall, size, period_cycles);
+	free(stall);
+	if (!s.layout || !s.period_cycles)
+		return -EOPNOTSUPP;
+	s.fd = open_stream(n->fd, gt->id, s.period_cycles);
+	if (s.fd < 0)
+		return s.fd == -EPERM ? -EACCES : s.fd;
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples of one GT, from what its stream gives to rows of the profile.
+ *
+ * Samples have no time. What one read gives is a window from the read before to this one. Windows
+ * wait for a while before the code that their addresses are in is looked for: what libraries say of
+ * it comes later. Then each process that had code there gets its part of the window, as a window of
+ * its own; the views divide it among the launches of that time.
+ *
+ * Windows have no period: how many samples are due is not known, as each record counts as many
+ * threads as the GPU saw at once.
+ *
+ * Each sample is written, or counted as lost by its cause. One thread.
+ */
+#pragma once
+
+#include "gpu/code_places.h"
+#include "gpu/intel/stall_records.h"
+#include "profile/writer.h"
+
+struct kept_images;
+struct sampler;
+
+struct sampler_options {
+	const struct stall_layout *layout;
+	uint32_t device; /* profile id */
+	struct profile_writer *writer;
+	struct code_places *places;
+	struct kept_images *images; /* NULL: none are kept */
+};
+
+/* NULL: out of memory. `now_ns`: the first window begins. */
+struct sampler *sampler_new(const struct sampler_options *o, uint64_t now_ns);
+void sampler_free(struct sampler *s);
+
+/* Bytes that were read, in any pieces. 0, or -ENOMEM with error_text. */
+int sampler_add(struct sampler *s, const void *bytes, size_t size);
+/* The GPU dropped some, and does not say how many. */
+int sampler_overflow(struct sampler *s);
+/* A window ends now, and those that have waited until `ripe_ns` or longer are written. 0 or -errno
+ * with error_text. */
+int sampler_end_window(struct sampler *s, uint64_t now_ns, uint64_t ripe_ns);

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Instructions of Intel's GPUs: stall samples of a simulated render node (sim/xe/), which the simulated Level Zero device
+# fills, become rows of kernels, whose code is a real zebin. Each sample is there, or counted by its cause.
+. "$(dirname "$0")/tap.sh"
+build=$(cd "$build" && pwd)
+target=$build/tests/targets/levelzero_code
+zebin=$(cd "$here/../data/zebin" && pwd)/bmg.zebin
+export XPUPROF_LIBRARY="$build/libxpuprof-inject.so"
+unset CUDA_INJECTION64_PATH OPENCL_LAYERS LD_PRELOAD ZE_ENABLE_TRACING_LAYER
+export LD_LIBRARY_PATH="$build/sim/levelzero"
+export XPUPROF_SIM_XE="$PWD/pipe"
+mkfifo pipe
+
+# recorded WHAT [VARIABLE=VALUE...]: by the target; samples of each kernel are 32 records of 4 threads a launch
+recorded() {
+	what=$1
+	shift
+	run env "$@" LD_PRELOAD="$build/sim/xe/node.so" timeout -k 5 120 \
+		"$build/xpuprof" record --stalls -o p.xpu -- "$target" "$what" "$zebin"
+}
+
+# field EXPRESSION: of the report of stalls in JSON, r
+field() {
+	xpuprof report --stalls --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
+}
+
+# loss NAME: how often it is in the report
+loss() {
+	xpuprof report --json p.xpu | python3 -c "import json, sys; print(json.load(sys.stdin)['losses'].get('$1', 0))"
+}
+
+recorded kernels
+is "$status" 0 "a program is recorded with samples of its instructions"
+has "$err" "10,240 instruction samples" "all are counted"
+has "$err" "simulated GPU time" "and the time is called simulated"
+kernels='sorted((k["name"], k["samples"]) for k in r["stalls"]["kernels"])'
+is "$(field "$kernels")" "[('busy', 5120), ('tiny', 5120)]" "each of its kernels has its own samples"
+run xpuprof report --stalls p.xpu
+has "$out" "waiting for the answer to a message: memory, as a rule (sbid)" "reasons have words"
+has "$out" "0x0000  mov " "instructions have their names"
+has "$out" " 1:3 " "and lines"
+lacks "$out" "due at most" "no number of samples is due"
+run xpuprof annotate busy p.xpu
+has "$out" "send.ugm" "the code is shown, with functions of instructions"
+run xpuprof export --to folded --view stall p.xpu
+has "$out" "main;launch_busy;launch;zeCommandListAppendLaunchKernel;[GPU_Kernel]busy;" \
+	"stalls stand below the code that launched their kernel"
+has "$out" ";send.ugm_[g];sbid_[g];0xa0_[g] " "down to the reason"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "send.ugm" "a flame graph has Intel's instructions"
+has "$(cat p.svg)" "simulated" "and says that the GPU is simulated"
+is "$(for l in overflows outside ambiguous places dropped refused cut; do loss stalls_$l; done | sort -u)" 0 "nothing is lost"
+
+recorded reuse
+is "$status" 0 "modules come and go"
+is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_outside)" "12800 0" "all their samples are there"
+
+recorded kernels XPUPROF_SIM_XE_FAULT=eio
+is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
+is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"
+
+for fault in eacces ebusy size version enodev; do
+	case $fault in
+	eacces) reason="dev.xe.observation_paranoid=0" ;;
+	ebusy) reason="another program samples it" ;;
+	size | version) reason="records are of a kind that is not known" ;;
+	enodev) reason="its stream ended (No such device)" ;;
+	esac
+	recorded kernels XPUPROF_SIM_XE_FAULT=$fault XPUPROF_SIM_XE_PATIENCE_MS=500
+	is "$status" 0 "$fault: the program runs on"
+	has "$err" "instructions of Intel's GPU renderD128 are not sampled: " "$fault: this is said"
+	has "$err" "$reason" "$fault: with what is the matter"
+	is "$(loss stalls_refused)" 1 "$fault: and counted"
+	is "$(xpuprof report --json p.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["works"])')" 80 \
+		"$fault: its work is recorded"
+done
+done_testing
