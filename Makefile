@@ -87,7 +87,7 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/serve/http$(if $(MICROHTTPD),-fallback).c
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
-SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*')))
+SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
 INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
@@ -95,10 +95,12 @@ INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]')) src/inject/descriptor.c src/inject/socket.c \
 	$(addprefix src/base/,buf.c demangle.c error.c)
 PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
+# What rocprofiler-sdk loads, which hands over to the injected library.
+ROCM_OBJECTS := $(patsubst %.c,$(B)/inject/%.o,$(wildcard src/rocm/*.c))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
-PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so
+PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/libxpuprof-rocm.so
 
 .PHONY: all check-style bench fuzz install install-docs clean sim demo tests
 .SECONDARY:
@@ -190,6 +192,11 @@ $(B)/libxpuprof-probe.so: $(PRELOAD_OBJECTS) $(B)/made-of
 	$(CC) -shared -Wl,-soname,libxpuprof-probe.so -Wl,-z,defs -Wl,-z,now -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ \
 		$(PRELOAD_OBJECTS) -liberty -lpthread -ldl
 
+# Never unloaded, and without destructors.
+$(B)/libxpuprof-rocm.so: $(ROCM_OBJECTS) $(B)/made-of
+	$(call say,LD,$@)
+	$(CC) -shared -nostartfiles -Wl,-soname,$(@F) -Wl,-z,defs -Wl,-z,now -o $@ $(ROCM_OBJECTS) -ldl
+
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)
 	mkdir -p $(@D)
@@ -213,7 +220,7 @@ install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/libxpuprof-rocm.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
 	install -D -m 644 $(B)/completions/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xpuprof
 	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof
 	install -D -m 644 $(B)/completions/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xpuprof.fish

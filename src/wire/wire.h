@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	18u
+#define WIRE_VERSION	19u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -54,7 +54,7 @@
 /* Numbers a library may give out; ids beyond them are an error. */
 #define WIRE_STRINGS	   16384u
 #define WIRE_OPS	   65536u
-#define WIRE_DEVICES	   768u /* of all APIs */
+#define WIRE_DEVICES	   1024u /* of all APIs */
 #define WIRE_STACKS	   32768u
 #define WIRE_FUNCTIONS	   65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
@@ -65,13 +65,14 @@
  * call's own number. A device is number * WIRE_API_DEVICES + its ordinal. Contexts and correlation
  * ids of two APIs are never the same.
  */
-#define WIRE_APIS	 3u
+#define WIRE_APIS	 4u
 #define WIRE_API_DEVICES 256u
 #define WIRE_API_SHIFT	 24 /* of its number in wire_call.api, and in contexts */
-#define WIRE_ID_BITS	 30 /* of ids, of all but the first API */
+#define WIRE_ID_BITS	 29 /* of ids, of all but the first API */
 
-/* The correlation id of an API other than the first one, whose ids are its tracer's. */
-#define WIRE_ID(api, n) (((api) + 1u) << WIRE_ID_BITS | ((n) & ((1u << WIRE_ID_BITS) - 1)))
+/* The correlation id of an API other than the first one, whose ids are its tracer's: the upper half
+ * is divided among these. */
+#define WIRE_ID(api, n) (((api) + 3u) << WIRE_ID_BITS | ((n) & ((1u << WIRE_ID_BITS) - 1)))
 
 struct wire_hello {
 	uint32_t magic;
