@@ -33,13 +33,18 @@ int ended_init(void)
 
 /* --- rocprofiler-sdk's thread, under the lock */
 
+static void has_arrived(uint64_t pieces)
+{
+	__atomic_add_fetch(&ring.arrived, pieces, __ATOMIC_SEQ_CST);
+}
+
 static void put(const struct ended *p)
 {
 	uint64_t head = ring.head;
 
-	__atomic_add_fetch(&ring.arrived, 1, __ATOMIC_SEQ_CST);
 	if (p->external == NOT_RECORDED)
 		return;
+	has_arrived(1);
 	if (head - __atomic_load_n(&ring.tail, __ATOMIC_ACQUIRE) >= PIECES) {
 		count(WIRE_LOST_WORK, 1);
 		return;
@@ -101,11 +106,13 @@ void on_buffer(uint64_t context, uint64_t buffer, struct rocprofiler_header **he
 		return;
 	pthread_mutex_lock(&ring.lock);
 	for (size_t i = 0; i < n; i++)
-		if (!put_record(headers[i]))
+		if (!put_record(headers[i])) {
 			count(WIRE_UNKNOWN, 1);
+			has_arrived(1);
+		}
 	if (dropped > ring.dropped) {
 		count(WIRE_DROPPED_BY_TRACER, dropped - ring.dropped);
-		__atomic_add_fetch(&ring.arrived, dropped - ring.dropped, __ATOMIC_SEQ_CST);
+		has_arrived(dropped - ring.dropped);
 		ring.dropped = dropped;
 	}
 	pthread_mutex_unlock(&ring.lock);
