@@ -46,7 +46,7 @@ $(call SIM_OBJECTS,amd): COMMON += -Isrc
 $(B)/sim/amd/libamdhip64.so.7: $(B)/sim/amd/hip.o
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^ -ldl
 
-$(B)/sim/amd/librocprofiler-sdk.so.1: $(B)/sim/amd/sdk.o $(B)/sim/amd/delivery.o
+$(B)/sim/amd/librocprofiler-sdk.so.1: $(B)/sim/amd/sdk.o $(B)/sim/amd/delivery.o $(B)/sim/amd/code.o
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^ -ldl
 
 # A machine without rocprofiler-sdk.

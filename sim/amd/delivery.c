@@ -6,7 +6,9 @@
  *	a thread: what has ended goes into the buffer, which is handed over when it is full enough
  *	flush:    another thread hands over what there is, and is waited for
  *
- * One buffer, which is lossless: whoever has no room waits until it was handed over.
+ * There are two buffers, which are lossless: whoever has no room waits until they were handed over.
+ * A dispatch that ends has samples, in the second one: one every SIM_SAMPLE_NS, at four
+ * instructions in turn, of which every third is issued.
  */
 #include "sdk.h"
 
@@ -18,6 +20,11 @@
 #define RECORD_BYTES 256u /* ours, and what later versions append */
 #define BUFFERED_MAX 4096u
 #define PENDING_MAX  (1u << 18)
+#define BUFFERS	     2
+#define SPARE	     512u /* what a dispatch's samples need */
+#define INSTRUCTIONS 4u
+#define INSTRUCTION  8u /* bytes */
+#define BUFFER_ID    88u
 
 struct record {
 	struct rocprofiler_header header;
@@ -25,19 +32,27 @@ struct record {
 	union {
 		struct rocprofiler_dispatch dispatch;
 		struct rocprofiler_copy copy;
+		struct rocprofiler_stochastic stochastic;
+		struct rocprofiler_host_trap host_trap;
 		uint8_t bytes[RECORD_BYTES];
 	};
 };
 
-static struct {
+struct buffer {
 	rocprofiler_on_buffer *callback;
 	void *data;
-	bool wants[64];
-	size_t most; /* records */
 	uint64_t dropped;
-	struct record *pending, *buffered; /* a ring, and a line */
+	struct record *records;
+	size_t count, most;
+};
+
+static struct {
+	struct buffer buffers[BUFFERS];
+	uint32_t buffer_count;
+	bool wants[64];
+	uint32_t methods[2]; /* of sampling, by devices; 0: they are not sampled */
+	struct record *pending;
 	uint64_t put, taken;
-	size_t count;
 	pthread_mutex_t lock;
 	pthread_mutex_t handing; /* one buffer at a time */
 	bool ends;
@@ -49,8 +64,7 @@ EXPORT int rocprofiler_flush_buffer(uint64_t buffer);
 EXPORT int rocprofiler_configure_buffer_tracing_service(
 	uint64_t context, int32_t kind, const int32_t *operations, size_t count, uint64_t buffer);
 
-/* Hands over what is in the buffer. */
-static void hand_over(void)
+static void hand_over(struct buffer *b)
 {
 	static struct record records[BUFFERED_MAX];
 	static struct rocprofiler_header *headers[BUFFERED_MAX];
@@ -59,36 +73,102 @@ static void hand_over(void)
 
 	pthread_mutex_lock(&d.handing);
 	pthread_mutex_lock(&d.lock);
-	count = d.count;
-	dropped = d.dropped;
-	memcpy(records, d.buffered, count * sizeof(*records));
-	d.count = 0;
+	count = b->count;
+	dropped = b->dropped;
+	memcpy(records, b->records, count * sizeof(*records));
+	b->count = 0;
 	pthread_mutex_unlock(&d.lock);
 	for (size_t n = 0; n < count; n++) {
 		headers[n] = &records[n].header;
 		headers[n]->payload = records[n].bytes;
 	}
 	if (count)
-		d.callback(77, 88, headers, count, d.data, dropped);
+		b->callback(77, BUFFER_ID, headers, count, b->data, dropped);
 	pthread_mutex_unlock(&d.handing);
 }
 
-/* What has ended goes into the buffer. True: that is to be handed over. */
+static void hand_over_all(void)
+{
+	for (uint32_t n = 0; n < d.buffer_count; n++)
+		hand_over(&d.buffers[n]);
+}
+
+/* --- samples; under the lock */
+
+static void put_stochastic(const struct rocprofiler_dispatch *k, uint64_t n, struct record *r)
+{
+	r->header.kind = ROCPROFILER_STOCHASTIC_SAMPLE;
+	r->stochastic = (struct rocprofiler_stochastic){.size = sizeof(r->stochastic) + 8,
+		.issued = n % 3 == 0 ? 1 | 1 << 1 : 15 << 1,
+		.offset = SIM_CODE_FUNCTION - SIM_CODE_BASE + n % INSTRUCTIONS * INSTRUCTION,
+		.external = k->external,
+		.snapshot = n % 3 == 1 ? 3 : 2};
+}
+
+static void put_host_trap(const struct rocprofiler_dispatch *k, uint64_t n, struct record *r)
+{
+	r->header.kind = ROCPROFILER_HOST_TRAP_SAMPLE;
+	r->host_trap = (struct rocprofiler_host_trap){.size = sizeof(r->host_trap) + 16,
+		.offset = SIM_CODE_FUNCTION - SIM_CODE_BASE + n % INSTRUCTIONS * INSTRUCTION,
+		.external = k->external};
+}
+
+static void sample(const struct rocprofiler_dispatch *k)
+{
+	static uint64_t invalid, lost;
+	uint64_t device = k->agent - SIM_AMD_FIRST_AGENT, ns = k->end_ns - k->start_ns;
+	struct buffer *b = &d.buffers[1];
+
+	if (device > 1 || !d.methods[device] || ns > SPARE * SIM_SAMPLE_NS)
+		return;
+	for (uint64_t n = 0; n < ns / SIM_SAMPLE_NS; n++) {
+		struct record *r = &b->records[b->count++];
+		uint64_t code = SIM_CODE_ID(k->kernel, device);
+
+		*r = (struct record){.header = {.category = ROCPROFILER_CATEGORY_SAMPLES}};
+		if (fault_is_due(faults.lost_code, &lost))
+			code = 0;
+		if (d.methods[device] == ROCPROFILER_STOCHASTIC)
+			put_stochastic(k, n, r);
+		else
+			put_host_trap(k, n, r);
+		if (d.methods[device] == ROCPROFILER_STOCHASTIC)
+			r->stochastic.code_object = code;
+		else
+			r->host_trap.code_object = code;
+		if (fault_is_due(faults.invalid_sample, &invalid))
+			r->header.kind = 1; /* an invalid sample */
+	}
+}
+
+/* --- the buffers */
+
+static bool has_room(void)
+{
+	return d.buffers[0].count < BUFFERED_MAX &&
+	       (d.buffer_count < 2 || d.buffers[1].count < BUFFERED_MAX - SPARE);
+}
+
+/* What has ended goes into the buffers. True: they are to be handed over. */
 static bool take_ended(void)
 {
 	static uint64_t records;
 	bool is_full;
 
 	pthread_mutex_lock(&d.lock);
-	while (d.taken < d.put && d.count < BUFFERED_MAX &&
+	while (d.taken < d.put && has_room() &&
 		d.pending[d.taken % PENDING_MAX].ends_ns <= sim_amd_now()) {
+		const struct record *r = &d.pending[d.taken % PENDING_MAX];
+
 		if (fault_is_due(faults.drop, &records))
-			d.dropped++;
+			d.buffers[0].dropped++;
 		else
-			d.buffered[d.count++] = d.pending[d.taken % PENDING_MAX];
+			d.buffers[0].records[d.buffers[0].count++] = *r;
+		if (r->header.kind == kind_number("KERNEL_DISPATCH"))
+			sample(&r->dispatch);
 		d.taken++;
 	}
-	is_full = d.count >= d.most;
+	is_full = d.buffers[0].count >= d.buffers[0].most || !has_room();
 	pthread_mutex_unlock(&d.lock);
 	return is_full;
 }
@@ -97,16 +177,16 @@ static void *deliver_always(void *unused)
 {
 	while (!__atomic_load_n(&d.ends, __ATOMIC_SEQ_CST)) {
 		if (take_ended())
-			hand_over();
+			hand_over_all();
 		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 	return NULL;
 }
 
-static void *hand_over_once(void *unused)
+static void *hand_over_once(void *buffer)
 {
 	take_ended();
-	hand_over();
+	hand_over(buffer);
 	return NULL;
 }
 
@@ -114,7 +194,7 @@ int rocprofiler_flush_buffer(uint64_t buffer)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, hand_over_once, NULL))
+	if (pthread_create(&thread, NULL, hand_over_once, &d.buffers[buffer - BUFFER_ID]))
 		return 1;
 	pthread_join(thread, NULL);
 	return 0;
@@ -123,17 +203,28 @@ int rocprofiler_flush_buffer(uint64_t buffer)
 int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, uint32_t policy,
 	rocprofiler_on_buffer *callback, void *data, uint64_t *ret)
 {
+	struct buffer *b = &d.buffers[d.buffer_count];
 	pthread_t thread;
 
+	if (policy != ROCPROFILER_POLICY_LOSSLESS || d.buffer_count == BUFFERS)
+		return 1;
+	*b = (struct buffer){.callback = callback,
+		.data = data,
+		.records = calloc(BUFFERED_MAX, sizeof(*b->records)),
+		.most = watermark / RECORD_BYTES};
+	if (b->most > BUFFERED_MAX / 2)
+		b->most = BUFFERED_MAX / 2;
+	*ret = BUFFER_ID + d.buffer_count++;
+	if (d.buffer_count > 1)
+		return !b->records;
 	d.pending = calloc(PENDING_MAX, sizeof(*d.pending));
-	d.buffered = calloc(BUFFERED_MAX, sizeof(*d.buffered));
-	d.callback = callback;
-	d.data = data;
-	d.most = watermark / RECORD_BYTES < BUFFERED_MAX / 2 ? watermark / RECORD_BYTES
-							     : BUFFERED_MAX / 2;
-	*ret = 88;
-	return policy != ROCPROFILER_POLICY_LOSSLESS || !d.pending || !d.buffered ||
-	       pthread_create(&thread, NULL, deliver_always, NULL);
+	return !d.pending || !b->records || pthread_create(&thread, NULL, deliver_always, NULL);
+}
+
+void delivery_samples(uint64_t agent, uint32_t method, uint64_t buffer)
+{
+	if (buffer == BUFFER_ID + 1)
+		d.methods[agent - SIM_AMD_FIRST_AGENT] = method;
 }
 
 int rocprofiler_configure_buffer_tracing_service(
@@ -194,9 +285,9 @@ static void describe_copy(const struct sim_amd_work *w, struct rocprofiler_copy 
 	uint64_t gpu = SIM_AMD_FIRST_AGENT + (uint64_t)w->device;
 	bool to_host = w->direction == 2;
 
-	c->operation = to_host ? ROCPROFILER_DEVICE_TO_HOST
-			       : w->direction == 1 ? ROCPROFILER_HOST_TO_DEVICE
-						   : ROCPROFILER_DEVICE_TO_DEVICE;
+	c->operation = to_host		   ? ROCPROFILER_DEVICE_TO_HOST
+		       : w->direction == 1 ? ROCPROFILER_HOST_TO_DEVICE
+					   : ROCPROFILER_DEVICE_TO_DEVICE;
 	c->source_agent = w->direction == 1 ? SIM_AMD_CPU_AGENT : gpu;
 	c->target_agent = to_host ? SIM_AMD_CPU_AGENT : gpu;
 	c->bytes = w->bytes;
@@ -232,9 +323,9 @@ void deliver(const struct sim_amd_work *w, uint64_t external)
 
 void delivery_end(void)
 {
-	if (!d.callback)
+	if (!d.buffer_count)
 		return;
 	__atomic_store_n(&d.ends, true, __ATOMIC_SEQ_CST);
 	take_ended();
-	hand_over();
+	hand_over_all();
 }

@@ -24,9 +24,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define KERNELS_MAX   4096
-#define NAME_BYTES    256
-#define CAPTURED_MAX  64
+#define KERNELS_MAX    4096
+#define NAME_BYTES     256
+#define CAPTURED_MAX   64
 #define REGISTERED_MAX 64
 
 struct kernel {
@@ -152,7 +152,7 @@ static int leave(int result)
 }
 
 /* A call is traced with a structure of its arguments. */
-#define ARGUMENTS(...)                                                                         \
+#define ARGUMENTS(...)                                                                             \
 	struct {                                                                                   \
 		__VA_ARGS__                                                                        \
 	} traced
@@ -222,9 +222,9 @@ EXPORT int hipModuleLaunchKernel(void *function, uint32_t grid_x, uint32_t grid_
 	uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, void *stream,
 	void **parameters, void **extra)
 {
-	ARGUMENTS(void *function; uint32_t grid[3], block[3], shared; void *stream; void **parameters;
-		void **extra;) = {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
-		shared, stream, parameters, extra};
+	ARGUMENTS(void *function; uint32_t grid[3], block[3], shared; void *stream;
+		  void **parameters; void **extra;) = {function, {grid_x, grid_y, grid_z},
+		{block_x, block_y, block_z}, shared, stream, parameters, extra};
 
 	enter(__func__, &traced, sizeof(traced));
 	return leave(launch(stream, function, (struct hip_dim3){grid_x, grid_y, grid_z},
@@ -242,8 +242,9 @@ static const struct kernel *kernel_of(const void *function)
 EXPORT int hipLaunchKernel(const void *function, struct hip_dim3 grid, struct hip_dim3 block,
 	void **arguments, size_t shared, void *stream)
 {
-	ARGUMENTS(const void *function; struct hip_dim3 grid, block; void **arguments; size_t shared;
-		void *stream;) = {function, grid, block, arguments, shared, stream};
+	ARGUMENTS(const void *function; struct hip_dim3 grid, block; void **arguments;
+		  size_t shared;
+		  void *stream;) = {function, grid, block, arguments, shared, stream};
 
 	enter(__func__, &traced, sizeof(traced));
 	return leave(launch(stream, kernel_of(function), grid, block, (uint32_t)shared));

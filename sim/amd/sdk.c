@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A simulated rocprofiler-sdk: what tools ask it for, and what it calls back for. The library has the
- * name of the real one, for LD_LIBRARY_PATH=build/sim/amd.
+ * A simulated rocprofiler-sdk: what tools ask it for, and what it calls back for. The library has
+ * the name of the real one, for LD_LIBRARY_PATH=build/sim/amd.
  *
- * As in the real one tools are those that $ROCP_TOOL_LIBRARIES names, without a last one that has no
- * colon behind it; they may ask for something only while they are set up, in the program's first call;
- * a call that is traced has an id of its own, also inside of another; ids of the tool's own are asked
- * for in the thread that hands work to a device; its end comes by atexit, before tools are set up.
+ * As in the real one tools are those that $ROCP_TOOL_LIBRARIES names, without a last one that has
+ * no colon behind it; they may ask for something only while they are set up, in the program's first
+ * call; a call that is traced has an id of its own, also inside of another; ids of the tool's own
+ * are asked for in the thread that hands work to a device; its end comes by atexit, before tools
+  * are set up.
  */
 #include "sdk.h"
 
@@ -30,7 +31,8 @@ enum { LOCKED = 16, INVALID = 19 };
 struct sim_faults faults = {.version = 10000};
 
 #define NAME(number, kind, name, ...) #name,
-static const char *const operations[] = {"hipApiName", "hipGetDevice",
+static const char *const operations[] = {
+	"hipApiName", "hipGetDevice",
 	// clang-format off
 	AMD_CALLS(NAME) AMD_EVENTS(NAME) AMD_STREAMS(NAME)
 	// clang-format on
@@ -39,8 +41,8 @@ static const char *const operations[] = {"hipApiName", "hipGetDevice",
 
 #define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
-static const char *const kinds[] = {"HSA_CORE_API", "HIP_RUNTIME_API", "CODE_OBJECT",
-	"MEMORY_COPY", "KERNEL_DISPATCH", "SCRATCH_MEMORY"};
+static const char *const kinds[] = {"HSA_CORE_API", "HIP_RUNTIME_API", "CODE_OBJECT", "MEMORY_COPY",
+	"KERNEL_DISPATCH", "SCRATCH_MEMORY"};
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -67,7 +69,8 @@ static void set_fault(const char *name, uint64_t value)
 		{"small", &faults.small}, {"zero_time", &faults.zero_time},
 		{"reversed_time", &faults.reversed_time}, {"far_time", &faults.far_time},
 		{"no_agent", &faults.no_agent}, {"no_kernel", &faults.no_kernel},
-		{"short_call", &faults.short_call}, {"refuse", &faults.refuse}};
+		{"short_call", &faults.short_call}, {"refuse", &faults.refuse},
+		{"invalid_sample", &faults.invalid_sample}, {"lost_code", &faults.lost_code}};
 
 	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
 		if (!strcmp(all[n].name, name))
@@ -238,6 +241,38 @@ ROCPROFILER(query_available_agents, uint32_t version, rocprofiler_on_agents *cal
 	return version == ROCPROFILER_AGENTS_VERSION ? callback(version, all, 3, data) : INVALID;
 }
 
+/* The hardware of one can sample, the host interrupts both. */
+ROCPROFILER(query_pc_sampling_agent_configurations, uint64_t agent,
+	rocprofiler_on_samplings *callback, void *data)
+{
+	static const struct rocprofiler_sampling both[] = {
+		{.size = sizeof(both[0]),
+			.method = ROCPROFILER_HOST_TRAP,
+			.unit = 3,
+			.least = 1,
+			.most = 1 << 20},
+		{.size = sizeof(both[0]),
+			.method = ROCPROFILER_STOCHASTIC,
+			.unit = ROCPROFILER_UNIT_CYCLES,
+			.least = 1 << 8,
+			.most = 1 << 30,
+			.flags = 1},
+	};
+
+	return callback(both, agent == SIM_AMD_FIRST_AGENT ? 2 : 1, data);
+}
+
+ROCPROFILER(configure_pc_sampling_service, uint64_t context, uint64_t agent, uint32_t method,
+	uint32_t unit, uint64_t interval, uint64_t buffer, int flags)
+{
+	if (sdk.locked)
+		return LOCKED;
+	if (faults.refuse || (method == ROCPROFILER_STOCHASTIC && interval & (interval - 1)))
+		return INVALID;
+	delivery_samples(agent, method, buffer);
+	return 0;
+}
+
 /* --- calls */
 
 /* As tools get it: the union of arguments, larger in later versions, then what all may return. */
@@ -253,8 +288,8 @@ struct call {
 	struct call_data data;
 };
 
-/* Of each thread, for good: too much for the room that there is for variables of threads in libraries
- * that are loaded late. */
+/* Of each thread, for good: too much for the room that there is for variables of threads in
+ * libraries that are loaded late. */
 static __thread struct call *open_calls;
 static __thread int depth;
 
@@ -315,6 +350,32 @@ static void call_ends(int32_t result)
 	sdk.on_call(c->record, &c->user_data, sdk.call_data);
 }
 
+/* On each device. */
+static void code_is_loaded(uint64_t kernel, const char *name, struct rocprofiler_call_record record)
+{
+	uint64_t user_data = 0;
+	size_t size;
+	void *image = make_code(name, &size);
+
+	for (uint64_t device = 0; image && device < 2; device++) {
+		uint64_t base = 0x7f0000000000 + (SIM_CODE_ID(kernel, device) << 20);
+		struct rocprofiler_code_object object = {.size = sizeof(object),
+			.id = SIM_CODE_ID(kernel, device),
+			.agent = SIM_AMD_FIRST_AGENT + device,
+			.uri = "memory://",
+			.load_base = base,
+			.load_size = 0x1000,
+			.load_delta = (int64_t)(base - SIM_CODE_BASE),
+			.storage = ROCPROFILER_STORED_IN_MEMORY,
+			.memory = (uintptr_t)image,
+			.memory_size = size};
+
+		record.operation = ROCPROFILER_CODE_LOADED;
+		record.payload = &object;
+		sdk.on_code(record, &user_data, sdk.code_data);
+	}
+}
+
 static void kernel_is_loaded(uint64_t kernel, const char *name)
 {
 	char text[512];
@@ -332,8 +393,10 @@ static void kernel_is_loaded(uint64_t kernel, const char *name)
 	uint64_t user_data = 0;
 
 	snprintf(text, sizeof(text), "%s.kd", name);
-	if (sdk.on_code)
-		sdk.on_code(record, &user_data, sdk.code_data);
+	if (!sdk.on_code)
+		return;
+	code_is_loaded(kernel, name, record);
+	sdk.on_code(record, &user_data, sdk.code_data);
 }
 
 static void work_is_handed(const struct sim_amd_work *work)

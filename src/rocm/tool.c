@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What AMD's rocprofiler-sdk loads into programs ($ROCP_TOOL_LIBRARIES): it finds our library beside
- * itself, and hands over.
+ * What AMD's rocprofiler-sdk loads into programs ($ROCP_TOOL_LIBRARIES): it finds our library
+ * beside itself, and hands over.
  *
  * This is a library of its own for the sake of programs without a recorder. AMD's runtime looks for
  * the function below in everything that a process has loaded, and where it finds one, it wants

@@ -503,7 +503,8 @@ struct wire_stall_reason {
  * WIRE_FORGET. Followed by `name_size` bytes of its mangled name. */
 struct wire_function {
 	uint8_t type;
-	uint8_t pad[3];
+	uint8_t api; /* number of the API: one of a process at most */
+	uint8_t pad[2];
 	uint32_t id;
 	uint64_t checksum; /* of its image */
 	uint32_t index;	   /* of its symbol in the image */
@@ -579,7 +580,7 @@ struct wire_stalls_refused {
 	uint8_t refusal; /* enum wire_stalls_refusal */
 	/* where samples came too fast: 2^period cycles are slow enough; 0: not known */
 	uint8_t period;
-	uint8_t pad;
+	uint8_t api; /* number of the API */
 	uint32_t device;
 	uint32_t context;
 	int32_t result;	     /* the tracer's */

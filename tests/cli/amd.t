@@ -94,6 +94,41 @@ done
 lying refuse
 is "$status $(field 'r["works"], r["losses"]["gpu_refused"]')" "0 0 1" "what it refuses is said"
 
+# --- samples of instructions, which name their launches
+sampled='r["stalls"]["taken"], r["stalls"]["apportioned"], r["stalls"]["not_sampled"], r["stalls"]["windows_exact"] == r["stalls"]["windows"]'
+# stalled FAULTS ARGUMENT...
+stalled() {
+	faults=$1
+	shift
+	SIM_ROCPROFILER_FAULTS=$faults ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 run timeout -k 5 60 "$build/xpuprof" record -q --stalls -o p.xpu -- "$target" "$@"
+}
+stalls() {
+	xpuprof report --stalls --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
+}
+for version in 10000 10100; do
+	stalled version=$version truth
+	is "$status $(stalls "$sampled, $losses")" "0 5600 0 0 True {}" "$version: instructions are sampled, and nothing of it is apportioned"
+	is "$(stalls '{k["linker_name"]: k["samples"] for k in r["stalls"]["kernels"]} == {"_Z5largePf": 2200, "node": 1600, "__amd_rocclr_fillBufferAligned": 1000, "small": 800}')" \
+		True "$version: kernels have their samples"
+done
+is "$(stalls '{w["reason"]: w["samples"] for w in r["stalls"]["kernels"][0]["reasons"]}')" \
+	"{'host_trap': 1100, 'issued': 400, 'waitcnt': 400, 'alu_dependency': 300}" "with the hardware's reasons, and without any where the host interrupts"
+is "$(stalls 'sorted((w["offset"], w["samples"]) for w in r["stalls"]["kernels"][0]["instructions"])')" \
+	"[(0, 600), (8, 600), (16, 600), (24, 400)]" "and where in their function they were"
+stalled "" sites
+run xpuprof export --to folded --view stall --weight samples p.xpu
+is "$(printf '%s\n' "$out" | awk '/launch_short;/ {short += $NF} /launch_long;/ {long += $NF} END {print short, long}')" "200 550" \
+	"samples of one kernel are divided among the places that launched it as they were taken"
+stalled invalid_sample=7 truth
+is "$(stalls "r['stalls']['taken'], $losses")" "4800 {'gpu_unknown': 800}" "samples that the tracer calls invalid are counted"
+stalled lost_code=7 truth
+is "$(stalls "r['stalls']['taken'], $losses")" "4800 {'gpu_unknown': 800}" "so are those of no code"
+stalled version=10300 truth
+is "$(field "r['works'], $losses")" "1400 {'stalls_refused': 1}" "a version whose functions for samples are not known is not asked"
+run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- "$target" truth
+has "$err" "ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 is set, and warns that it may hang the machine" "nobody is sampled who has not accepted the risk"
+is "$(field "r['works'], $without")" "1400 0 0" "and all else is recorded"
+
 # --- fork, and the end of the recorder
 recorded fork
 is "$status $(field "r['works'], $losses, $without")" "0 $out {} 0 0" "a forked child is not in the way, and the parent is recorded on"

@@ -8,6 +8,7 @@
  *	copies		copies that wait, of which each is three calls of the API
  *	failed		launches that fail, and some that do not; prints how many did
  *	many COUNT	launches so many, and waits now and then
+ *	sites		launches one kernel from two functions, with different numbers of groups, in turn
  *	fork		launches, forks a child that launches, too, and launches again
  */
 #include <pthread.h>
@@ -54,8 +55,8 @@ static void *make_stream(void)
 
 static int launch(void *kernel, uint32_t groups, void *stream)
 {
-	check("launch", hipModuleLaunchKernel(kernel, groups, 1, 1, 64, 2, 1, 1024, stream, NULL,
-				NULL));
+	check("launch",
+		hipModuleLaunchKernel(kernel, groups, 1, 1, 64, 2, 1, 1024, stream, NULL, NULL));
 	return 1;
 }
 
@@ -192,6 +193,30 @@ static int failed(void)
 	return 0;
 }
 
+STEP static int launch_short(void *stream)
+{
+	return launch(node, GRAPH_GROUPS, stream) + 3;
+}
+
+STEP static int launch_long(void *stream)
+{
+	return launch(node, GRAPH_GROUPS + LARGE, stream) + 4;
+}
+
+static int sites(void)
+{
+	void *stream = make_stream();
+
+	for (int n = 0; n < ROUNDS; n++) {
+		launch_short(stream);
+		launch_long(stream);
+	}
+	wait_for_stream(stream);
+	printf("%d %d\n", (int)(ROUNDS * (SIM_AMD_KERNEL_NS(GRAPH_GROUPS) / 500)),
+		(int)(ROUNDS * (SIM_AMD_KERNEL_NS(GRAPH_GROUPS + LARGE) / 500)));
+	return 0;
+}
+
 static int many(int count)
 {
 	void *stream = make_stream();
@@ -236,10 +261,12 @@ int main(int argc, char **argv)
 		return copies();
 	if (!strcmp(what, "failed"))
 		return failed();
+	if (!strcmp(what, "sites"))
+		return sites();
 	if (!strcmp(what, "many") && argc > 2)
 		return many(atoi(argv[2]));
 	if (!strcmp(what, "fork"))
 		return fork_with_work();
-	fprintf(stderr, "usage: amd truth|copies|failed|many COUNT|fork\n");
+	fprintf(stderr, "usage: amd truth|copies|failed|sites|many COUNT|fork\n");
 	return 2;
 }

@@ -106,6 +106,37 @@ PLACE(tool, initialize, tool_configure_result_t, initialize);
 PLACE(tool, finalize, tool_configure_result_t, finalize);
 PLACE(tool, data, tool_configure_result_t, tool_data);
 
+typedef rocprofiler_callback_tracing_code_object_load_data_t rocprofiler_object;
+SAME(ROCPROFILER_CODE_LOADED, ROCPROFILER_CODE_OBJECT_LOAD);
+SAME(ROCPROFILER_STORED_IN_MEMORY, ROCPROFILER_CODE_OBJECT_STORAGE_TYPE_MEMORY);
+PLACE(code_object, id, object, code_object_id);
+PLACE(code_object, agent, object, agent_id);
+PLACE(code_object, load_base, object, load_base);
+PLACE(code_object, load_delta, object, load_delta);
+PLACE(code_object, storage, object, storage_type);
+PLACE(code_object, memory, object, memory_base);
+PLACE(code_object, memory_size, object, memory_size);
+
+SAME(ROCPROFILER_CATEGORY_SAMPLES, ROCPROFILER_BUFFER_CATEGORY_PC_SAMPLING);
+SAME(ROCPROFILER_STOCHASTIC, ROCPROFILER_PC_SAMPLING_METHOD_STOCHASTIC);
+SAME(ROCPROFILER_HOST_TRAP, ROCPROFILER_PC_SAMPLING_METHOD_HOST_TRAP);
+SAME(ROCPROFILER_UNIT_CYCLES, ROCPROFILER_PC_SAMPLING_UNIT_CYCLES);
+SAME(ROCPROFILER_HOST_TRAP_SAMPLE, ROCPROFILER_PC_SAMPLING_RECORD_HOST_TRAP_V0_SAMPLE);
+SAME(ROCPROFILER_STOCHASTIC_SAMPLE, ROCPROFILER_PC_SAMPLING_RECORD_STOCHASTIC_V0_SAMPLE);
+SAME(ROCPROFILER_NOT_ISSUED_REASONS, ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_LAST);
+PLACE(host_trap, code_object, pc_sampling_record_host_trap_v0_t, pc.code_object_id);
+PLACE(host_trap, offset, pc_sampling_record_host_trap_v0_t, pc.code_object_offset);
+PLACE(host_trap, external, pc_sampling_record_host_trap_v0_t, correlation_id.external);
+PLACE(stochastic, wave, pc_sampling_record_stochastic_v0_t, wave_in_group);
+PLACE(stochastic, hardware, pc_sampling_record_stochastic_v0_t, hw_id);
+PLACE(stochastic, code_object, pc_sampling_record_stochastic_v0_t, pc.code_object_id);
+PLACE(stochastic, external, pc_sampling_record_stochastic_v0_t, correlation_id.external);
+PLACE(stochastic, snapshot, pc_sampling_record_stochastic_v0_t, snapshot);
+PLACE(sampling, method, pc_sampling_configuration_t, method);
+PLACE(sampling, unit, pc_sampling_configuration_t, unit);
+PLACE(sampling, least, pc_sampling_configuration_t, min_interval);
+PLACE(sampling, most, pc_sampling_configuration_t, max_interval);
+
 /* Where calls have a stream, it is where we look for it: below, those that have one. */
 #define STREAM(name)                                                                               \
 	SAME(PLACE_OF_##name, offsetof(rocprofiler_hip_api_args_t, name.stream) -                  \

@@ -227,7 +227,7 @@ int due_note_refusal(struct instance *i, uint32_t context);
 /* Adds the contexts in which too few samples came to those of the recording. */
 void due_end(struct instance *i);
 /* The profile id of the image with this checksum; 0: there is no room for it. */
-int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
+int stalls_module(struct instance *i, uint8_t api, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came
  * with it, or -1. */
 ssize_t message_receive(struct instance *i, void *message, size_t size, int *ret_fd);

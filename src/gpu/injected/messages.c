@@ -85,7 +85,7 @@ static int keep_image(struct instance *i, const struct wire_image *image, int fd
 
 	if (!images)
 		return 0;
-	error = stalls_module(i, image->checksum, &module);
+	error = stalls_module(i, 0, image->checksum, &module);
 	if (!error && module)
 		(void)kept_images_add(images, module, fd, image->size);
 	return error;

@@ -64,6 +64,16 @@ int agents_index(uint64_t agent)
 	return -1;
 }
 
+uint32_t agents_count(void)
+{
+	return gpu_count;
+}
+
+uint64_t agents_handle(uint32_t index)
+{
+	return gpus[index].agent;
+}
+
 uint32_t agents_context(uint32_t index)
 {
 	return AMD_API << WIRE_API_SHIFT | (index + 1);

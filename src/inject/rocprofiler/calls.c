@@ -3,15 +3,15 @@
  * Calls of HIP, as they begin and end: the launch path.
  *
  * A call may call others: only the outermost counts, and work of inner ones is its. It is kept by
- * its thread, with the frame of our callback. One that was left behind (by longjmp) is recognized by
- * that: what is inside of a call has a frame below the call's.
+ * its thread, with the frame of our callback. One that was left behind (by longjmp) is recognized
+ * by that: what is inside of a call has a frame below the call's.
  */
 #include "inject/rocprofiler/rocprofiler.h"
 
 #include "inject/bursts.h"
 
-#define OPERATIONS_MAX	  4096
-#define DATA_BYTES_MAX	  65536u
+#define OPERATIONS_MAX 4096
+#define DATA_BYTES_MAX 65536u
 
 struct followed {
 	const char *name;
@@ -165,7 +165,8 @@ static void describe_wait(const struct rocprofiler_call_data *data, struct wire_
 	if (record->context) {
 		record->waits_for = WIRE_SYNC_STREAM;
 		record->stream = current.stream;
-	} else if (current.open.call == NUMBER_hipEventSynchronize && argument_at(data, 0, &event)) {
+	} else if (current.open.call == NUMBER_hipEventSynchronize &&
+		   argument_at(data, 0, &event)) {
 		record->waits_for = WIRE_SYNC_EVENT;
 		record->event = (uintptr_t)event;
 	}

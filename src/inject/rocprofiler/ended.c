@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What GPUs have done, from rocprofiler-sdk's thread, which hands it over in buffers, to ours: a ring
- * of copies. The former never waits for us: what finds no room is counted as lost. Records are read
- * as far as their sizes go.
+ * What GPUs have done, from rocprofiler-sdk's thread, which hands it over in buffers, to ours: a
+ * ring of copies. The former never waits for us: what finds no room is counted as lost. Records are
+ * read as far as their sizes go.
  */
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ static struct {
 	struct ended *pieces;
 	uint64_t head, tail; /* ever put, and taken */
 	uint64_t arrived;
-	uint64_t dropped; /* by rocprofiler-sdk, so far */
+	uint64_t dropped;     /* by rocprofiler-sdk, so far */
 	pthread_mutex_t lock; /* of those that put: buffers may come from several threads */
 } ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

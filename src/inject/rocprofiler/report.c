@@ -8,7 +8,8 @@
 #include "inject/rocprofiler/rocprofiler.h"
 
 #define LONGEST_NS (1ull << 50)
-#define SLACK_NS   1000000ull /* the driver converts times of devices by what it measures now and then */
+#define SLACK_NS                                                                                   \
+	1000000ull /* the driver converts times of devices by what it measures now and then */
 
 /* As enum profile_copy_kind and enum profile_memory_kind have them. */
 enum { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2, DEVICE_TO_DEVICE = 8, HOST_TO_HOST = 9 };

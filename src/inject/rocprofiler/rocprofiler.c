@@ -21,6 +21,7 @@
 
 #define BUFFER_BYTES	   (4u << 20)
 #define WATERMARK_BYTES	   (1u << 20)
+#define BUFFERS		   2
 #define KINDS_MAX	   64
 #define FINISH_STEP_NS	   1000000
 #define FINISH_PATIENCE_NS 100000000ull /* without an end of anything */
@@ -33,7 +34,9 @@ static struct {
 	char path[4096];
 	uint32_t version;
 	uint64_t context;
-	uint64_t buffer;
+	uint64_t buffer; /* of work */
+	uint64_t buffers[BUFFERS];
+	size_t buffer_count;
 	uint32_t gone; /* it has ended: none of its functions may be called */
 } tracer;
 
@@ -50,6 +53,10 @@ static bool find_functions(void)
 	*(void **)&rocprofiler.name = dlsym(tracer.library, "rocprofiler_" #name);                 \
 	all &= rocprofiler.name != NULL;
 	ROCPROFILER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+#define FUNCTION(name, parameters)                                                                 \
+	*(void **)&rocprofiler.name = dlsym(tracer.library, "rocprofiler_" #name);
+	ROCPROFILER_OPTIONAL(FUNCTION)
 #undef FUNCTION
 	return all;
 }
@@ -80,17 +87,26 @@ static bool trace_calls(void)
 		       tracer.context, code, NULL, 0, on_code, NULL);
 }
 
+int make_buffer(rocprofiler_on_buffer *callback, uint64_t *ret)
+{
+	int error = rocprofiler.create_buffer(tracer.context, BUFFER_BYTES, WATERMARK_BYTES,
+		ROCPROFILER_POLICY_LOSSLESS, callback, NULL, ret);
+
+	if (!error && tracer.buffer_count < BUFFERS)
+		tracer.buffers[tracer.buffer_count++] = *ret;
+	return error;
+}
+
 static bool trace_work(void)
 {
 	static const int32_t requests[] = {ROCPROFILER_REQUEST_COPY, ROCPROFILER_REQUEST_DISPATCH};
-	int32_t dispatches = find_kind(rocprofiler.query_buffer_tracing_kind_name, "KERNEL_DISPATCH");
+	int32_t dispatches =
+		find_kind(rocprofiler.query_buffer_tracing_kind_name, "KERNEL_DISPATCH");
 	int32_t copies = find_kind(rocprofiler.query_buffer_tracing_kind_name, "MEMORY_COPY");
 
 	ended_kinds.dispatch = (uint32_t)dispatches;
 	ended_kinds.copy = (uint32_t)copies;
-	return dispatches && copies &&
-	       !rocprofiler.create_buffer(tracer.context, BUFFER_BYTES, WATERMARK_BYTES,
-		       ROCPROFILER_POLICY_LOSSLESS, on_buffer, NULL, &tracer.buffer) &&
+	return dispatches && copies && !make_buffer(on_buffer, &tracer.buffer) &&
 	       !rocprofiler.configure_buffer_tracing_service(
 		       tracer.context, dispatches, NULL, 0, tracer.buffer) &&
 	       !rocprofiler.configure_buffer_tracing_service(
@@ -109,6 +125,7 @@ static enum wire_reason start(void)
 	if (!agents_find() || rocprofiler.create_context(&tracer.context) || !trace_calls() ||
 		!trace_work())
 		return WIRE_REASON_REFUSED;
+	samples_begin(tracer.context, tracer.version);
 	return WIRE_REASON_NONE;
 }
 
@@ -128,8 +145,8 @@ static bool is_there(void)
 static void flush(void)
 {
 	pthread_mutex_lock(&library.no_fork);
-	if (is_there())
-		rocprofiler.flush_buffer(tracer.buffer);
+	for (size_t n = 0; n < tracer.buffer_count && is_there(); n++)
+		rocprofiler.flush_buffer(tracer.buffers[n]);
 	pthread_mutex_unlock(&library.no_fork);
 }
 
@@ -153,6 +170,7 @@ static void drain(void)
 	if (is_there())
 		agents_ask();
 	ended_drain(report_ended);
+	samples_drain();
 	report_ended_round();
 }
 

@@ -10,10 +10,13 @@
  *	agents.c       devices, as they are reported, and their clock
  *	ended.c        what GPUs have done: from rocprofiler-sdk's thread to ours
  *	report.c       that as records: our thread
+ *	code.c         functions of a code object
+ *	objects.c      code objects that are loaded, where instructions are sampled
+ *	samples.c      samples of instructions
  *
- * Work meets its call by an id of ours: rocprofiler-sdk asks for one in the thread that hands work to
- * a GPU, while that is still in the call, and gives it back with the work. Its own ids would be those
- * of the innermost call that anybody traces.
+ * Work meets its call by an id of ours: rocprofiler-sdk asks for one in the thread that hands work
+ * to a GPU, while that is still in the call, and gives it back with the work. Its own ids would be
+ * those of the innermost call that anybody traces.
  *
  * `rocprofiler` is constant before the first callback.
  */
@@ -86,6 +89,8 @@ struct kernel symbols_get(uint64_t id);
 
 /* Finds all: false, there is no room, or they cannot be asked for. */
 bool agents_find(void);
+uint32_t agents_count(void);
+uint64_t agents_handle(uint32_t index);
 /* Index of a device; -1: it is none. */
 int agents_index(uint64_t agent);
 /* The context that stands for a device (index). */
@@ -100,7 +105,7 @@ extern struct device_clock agents_clock;
 
 /* A piece of work that has ended, as rocprofiler-sdk reported it. */
 struct ended {
-	uint8_t kind; /* enum wire_work_kind */
+	uint8_t kind;	   /* enum wire_work_kind */
 	uint8_t direction; /* of a copy: an operation */
 	uint32_t group_bytes;
 	uint64_t external;
@@ -122,6 +127,35 @@ rocprofiler_on_buffer on_buffer;
 void ended_drain(void (*visit)(const struct ended *p));
 /* So many have come so far, and have been lost. */
 uint64_t ended_arrived(void);
+
+/* --- objects.c */
+
+struct sampled_function {
+	uint64_t address, size;
+	uint32_t index; /* of its symbol */
+	uint32_t id;	/* on the wire; 0: it was not sent so far */
+	const char *name;
+};
+
+int objects_reserve(void);
+void objects_loaded(const struct rocprofiler_code_object *o);
+/* Our thread: what is at a place of an object, and where in it; NULL: no function, or not known.
+ * The device is that of the object, -1: that is not known. */
+struct sampled_function *objects_function(uint64_t id, uint64_t offset, int *ret_device,
+	uint64_t *ret_checksum, uint64_t *ret_offset);
+
+/* --- samples.c */
+
+/* Asks for samples, if they are wanted; else, or if they cannot be had, that is reported. */
+void samples_begin(uint64_t context, uint32_t version);
+rocprofiler_on_buffer on_samples;
+/* Our thread: sends all that there are. */
+void samples_drain(void);
+
+/* --- rocprofiler.c */
+
+/* A buffer of its own: 0, or rocprofiler-sdk's status. */
+int make_buffer(rocprofiler_on_buffer *callback, uint64_t *ret);
 
 /* --- report.c */
 

@@ -41,6 +41,9 @@ void on_code(struct rocprofiler_call_record r, uint64_t *user_data, void *data)
 	const struct rocprofiler_kernel_symbol *symbol = r.payload;
 	struct kernel *k;
 
+	if (is_alive() && r.operation == ROCPROFILER_CODE_LOADED &&
+		r.phase == ROCPROFILER_PHASE_ENTER && r.payload)
+		objects_loaded(r.payload);
 	if (!is_alive() || r.operation != ROCPROFILER_KERNEL_SYMBOL ||
 		r.phase != ROCPROFILER_PHASE_ENTER || !symbol)
 		return;

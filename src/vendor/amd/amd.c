@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/amd/amd.h"
 
+#include "vendor/amd/stalls.h"
+
 static const struct vendor_api apis[] = {
 	{"hip", "HIP", "HIP"},
 	{0},
@@ -30,4 +32,5 @@ const struct vendor vendor_amd = {
 	.libraries = libraries,
 	.other_drivers = drivers,
 	.injection_variable = AMD_TOOLS_VARIABLE,
+	.stalls = &amd_stalls,
 };
