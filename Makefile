@@ -87,7 +87,7 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/serve/http$(if $(MICROHTTPD),-fallback).c
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
-SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*')))
+SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
 INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
@@ -100,10 +100,14 @@ PTXAS_SOURCES := $(wildcard src/preload/*.c src/preload/nvidia/ptxas/*.c src/ptx
 	$(addprefix src/preload/nvidia/,compiled.c probes.c) $(addprefix src/inject/,descriptor.c socket.c) \
 	$(addprefix src/base/,buf.c demangle.c error.c)
 PTXAS_OBJECTS := $(PTXAS_SOURCES:%.c=$(B)/inject/%.o)
+# What rocprofiler-sdk loads, which hands over to the injected library.
+ROCM_OBJECTS := $(patsubst %.c,$(B)/inject/%.o,$(wildcard src/rocm/*.c))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
-PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/xpuprof-ptxas
+# What lives in programs, or is run by them.
+IN_PROGRAMS := $(addprefix $(B)/,libxpuprof-inject.so libxpuprof-probe.so libxpuprof-rocm.so xpuprof-ptxas)
+PROGRAMS := $(B)/xpuprof $(IN_PROGRAMS)
 
 .PHONY: all check-style bench fuzz install install-docs clean sim demo tests
 .SECONDARY:
@@ -201,6 +205,11 @@ $(B)/xpuprof-ptxas: $(PTXAS_OBJECTS) $(B)/made-of
 	$(CC) $(LDFLAGS) -o $@ $(PTXAS_OBJECTS) -liberty -lpthread
 	ln -sf $(@F) $@-blackwell
 
+# Never unloaded, and without destructors.
+$(B)/libxpuprof-rocm.so: $(ROCM_OBJECTS) $(B)/made-of
+	$(call say,LD,$@)
+	$(CC) -shared -nostartfiles -Wl,-soname,$(@F) -Wl,-z,defs -Wl,-z,now -o $@ $(ROCM_OBJECTS) -ldl
+
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)
 	mkdir -p $(@D)
@@ -224,7 +233,7 @@ install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/libxpuprof-inject.so $(B)/libxpuprof-probe.so $(B)/xpuprof-ptxas $(DESTDIR)$(PREFIX)/lib/xpuprof/
+	install -m 755 $(IN_PROGRAMS) $(DESTDIR)$(PREFIX)/lib/xpuprof/
 	ln -sf xpuprof-ptxas $(DESTDIR)$(PREFIX)/lib/xpuprof/xpuprof-ptxas-blackwell
 	install -D -m 644 $(B)/completions/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xpuprof
 	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof

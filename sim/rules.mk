@@ -1,12 +1,13 @@
 # The simulated CUDA: libraries with NVIDIA's names, for LD_LIBRARY_PATH=$(B)/sim; and the simulated Level
-# Zero, for LD_LIBRARY_PATH=$(B)/sim/levelzero. Never sanitized: they are loaded into programs that are not.
+# Zero, for LD_LIBRARY_PATH=$(B)/sim/levelzero; and the simulated HIP, for LD_LIBRARY_PATH=$(B)/sim/amd. Never sanitized: they are loaded into programs that are not.
 
 SIM_FLAGS := -Isim/include -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SIM_OBJECTS = $(patsubst %.c,$(B)/%.o,$(wildcard sim/$(1)/*.c))
 SIM_LINK := $(CC) -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -pthread
 SIM_LIBRARIES := $(B)/sim/libcuda.so.1 $(B)/sim/libcudart.so.13 $(B)/sim/libcudart.so \
 	$(B)/sim/libcupti.so.13 $(B)/sim/libcupti.so $(B)/sim/without-cupti/libcuda.so.1 \
-	$(B)/sim/xe/node.so $(B)/sim/levelzero/libze_loader.so.1 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1
+	$(B)/sim/xe/node.so $(B)/sim/levelzero/libze_loader.so.1 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1 \
+	$(B)/sim/amd/libamdhip64.so.7 $(B)/sim/amd/librocprofiler-sdk.so.1 $(B)/sim/amd/alone/libamdhip64.so.7
 
 sim: $(SIM_LIBRARIES)
 
@@ -45,6 +46,18 @@ $(B)/sim/xe/node.so: $(call SIM_OBJECTS,xe)
 $(B)/sim/levelzero/driver/libze_intel_gpu.so.1: $(call SIM_OBJECTS,levelzero)
 	@mkdir -p $(@D)
 	$(SIM_LINK) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $^
+
+$(call SIM_OBJECTS,amd): COMMON += -Isrc
+$(B)/sim/amd/libamdhip64.so.7: $(B)/sim/amd/hip.o
+	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+$(B)/sim/amd/librocprofiler-sdk.so.1: $(B)/sim/amd/sdk.o $(B)/sim/amd/delivery.o $(B)/sim/amd/code.o
+	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+# A machine without rocprofiler-sdk.
+$(B)/sim/amd/alone/%: $(B)/sim/amd/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 # A machine without CUPTI.
 $(B)/sim/without-cupti/%: $(B)/sim/%

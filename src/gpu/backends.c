@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "gpu/amd/amd.h"
 #include "gpu/backend.h"
 #include "gpu/injected/backend.h"
 #include "gpu/intel/intel.h"
@@ -11,6 +12,7 @@ const struct gpu_backend_ops *const gpu_backends[] = {
 	&nvidia_backend,
 	&opencl_backend,
 	&levelzero_backend,
+	&amd_backend,
 	/* behind what reports where code is */
 	&intel_backend,
 	NULL,

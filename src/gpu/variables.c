@@ -25,11 +25,13 @@ static bool is_named(const char *path, size_t size, const char *name)
 
 void variable_list(const char *ours, const char *users, struct buf *list)
 {
+	const char *slash = strrchr(ours, '/'), *name = slash ? slash + 1 : ours;
+
 	buf_puts(list, ours);
 	while (*users) {
 		size_t size = strcspn(users, ":");
 
-		if (size && !is_named(users, size, "libxpuprof-inject.so")) {
+		if (size && !is_named(users, size, name)) {
 			buf_putc(list, ':');
 			buf_append(list, users, size);
 		}

@@ -82,7 +82,8 @@ struct library {
 	uint32_t finish;	 /* changes: the process ends */
 	uint32_t finished;	 /* changes: futex, our thread is done */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
-	pid_t begun; /* the process in which the program has loaded the library itself */
+	pid_t begun;	  /* the process in which the program has loaded the library itself */
+	uint32_t sampled; /* the API whose instructions are: its number plus one */
 	bool has_door;
 	/* The program ran when the library came into it, and goes on when it has gone (leave.h). */
 	bool joined;
@@ -93,6 +94,17 @@ extern struct library library;
 static inline bool is_alive(void)
 {
 	return __atomic_load_n(&library.guard->alive, __ATOMIC_RELAXED);
+}
+
+/* Ids of functions are counted in a process, so instructions of one API are sampled: false, they
+ * are those of another. */
+static inline bool claim_samples(uint32_t api)
+{
+	uint32_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&library.sampled, &nobody, api + 1, false,
+		       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+	       nobody == api + 1;
 }
 
 static inline bool is_recording(void)

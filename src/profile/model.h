@@ -302,7 +302,7 @@ struct profile_window {
 	uint64_t dropped;	/* the GPU could not keep them */
 	/* they were in code whose instructions the driver does not report */
 	uint64_t without_code;
-	/* kernels ran one at a time, and stalls name the launch (correlation) */
+	/* stalls name the launch (correlation): kernels ran one at a time, or the GPU says it */
 	bool exact;
 };
 

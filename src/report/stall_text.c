@@ -126,7 +126,7 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 		buf_printf(b, " of %s due at most", text_count(due, k->due));
 	put_period(w, b);
 	if (w->exact)
-		buf_puts(b, ", of kernels that ran one at a time");
+		buf_puts(b, ", which name their launches");
 	buf_printf(b, "; %s dropped by the GPU", text_count(dropped, w->dropped));
 	if (w->without_code)
 		buf_printf(b, "; %s in code that the driver does not identify",

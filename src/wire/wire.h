@@ -54,7 +54,7 @@
 /* Numbers a library may give out; ids beyond them are an error. */
 #define WIRE_STRINGS	   16384u
 #define WIRE_OPS	   65536u
-#define WIRE_DEVICES	   768u /* of all APIs */
+#define WIRE_DEVICES	   1024u /* of all APIs */
 #define WIRE_STACKS	   32768u
 #define WIRE_FUNCTIONS	   65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
@@ -65,13 +65,14 @@
  * call's own number. A device is number * WIRE_API_DEVICES + its ordinal. Contexts and correlation
  * ids of two APIs are never the same.
  */
-#define WIRE_APIS	 3u
+#define WIRE_APIS	 4u
 #define WIRE_API_DEVICES 256u
 #define WIRE_API_SHIFT	 24 /* of its number in wire_call.api, and in contexts */
-#define WIRE_ID_BITS	 30 /* of ids, of all but the first API */
+#define WIRE_ID_BITS	 29 /* of ids, of all but the first API */
 
-/* The correlation id of an API other than the first one, whose ids are its tracer's. */
-#define WIRE_ID(api, n) (((api) + 1u) << WIRE_ID_BITS | ((n) & ((1u << WIRE_ID_BITS) - 1)))
+/* The correlation id of an API other than the first one, whose ids are its tracer's: the upper half
+ * is divided among these. */
+#define WIRE_ID(api, n) (((api) + 3u) << WIRE_ID_BITS | ((n) & ((1u << WIRE_ID_BITS) - 1)))
 
 struct wire_hello {
 	uint32_t magic;
@@ -503,7 +504,8 @@ struct wire_stall_reason {
  * WIRE_FORGET. Followed by `name_size` bytes of its mangled name. */
 struct wire_function {
 	uint8_t type;
-	uint8_t pad[3];
+	uint8_t api; /* number of the API: one of a process at most */
+	uint8_t pad[2];
 	uint32_t id;
 	uint64_t checksum; /* of its image */
 	uint32_t index;	   /* of its symbol in the image */
@@ -595,7 +597,7 @@ struct wire_stalls_refused {
 	uint8_t refusal; /* enum wire_stalls_refusal */
 	/* where samples came too fast: 2^period cycles are slow enough; 0: not known */
 	uint8_t period;
-	uint8_t pad;
+	uint8_t api; /* number of the API */
 	uint32_t device;
 	uint32_t context;
 	int32_t result;	     /* the tracer's */

@@ -193,7 +193,7 @@ def main():
         wrong = [*broken_links(path), *missing_paths(path), *missing_functions(path), *unknown_options(path, known)]
         result(not wrong, f"{path}: links, paths, functions and options are there", wrong)
     lines = read("docs/architecture.md").count("\n")
-    result(lines < 120, "the map has less than 120 lines", [f"it has {lines}"])
+    result(lines < 140, "the map has less than 140 lines", [f"it has {lines}"])
     figures = subprocess.run([os.path.join(ROOT, "bench/figures"), "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     result(figures.returncode == 0, "docs/figures.md is what the script makes of the results", figures.stdout.splitlines())
     same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/vendor/nvidia/stalls.c and src/vendor/intel/stalls.h")

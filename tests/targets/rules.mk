@@ -34,3 +34,7 @@ tests: $(B)/tests/targets/levelzero_plugin.so
 $(B)/tests/targets/levelzero_plugin.so: tests/targets/levelzero.c $(B)/sim/levelzero/libze_loader.so.1
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -Isim/levelzero -fPIC -shared -o $@ $^
+
+# A program that is linked with HIP's runtime, here with the simulated one.
+$(B)/tests/targets/amd.o: COMMON += -Isim/amd
+$(B)/tests/targets/amd: $(B)/sim/amd/libamdhip64.so.7

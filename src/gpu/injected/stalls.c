@@ -72,7 +72,7 @@ static int add_function(struct instance *i, const struct wire_function *f, const
 {
 	struct profile_gpu_function function = {.index = f->index};
 	uint64_t before;
-	int error = stalls_module(i, 0, f->checksum, &function.module);
+	int error = stalls_module(i, f->api, f->checksum, &function.module);
 
 	*ret_module = function.module;
 	*ret_id = 0;
@@ -85,6 +85,12 @@ static int add_function(struct instance *i, const struct wire_function *f, const
 	return error;
 }
 
+/* Whether it has a format of code, and words for refusals. */
+static bool can_be_sampled(const struct instance *i, uint8_t api)
+{
+	return api < WIRE_APIS && i->injected->apis[api]->code_format;
+}
+
 int stalls_decode_function(struct instance *i, const void *record, size_t size)
 {
 	struct instance_function mine = {0};
@@ -93,7 +99,7 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 
 	memcpy(&f, record, sizeof(f));
 	if (f.id != i->functions.count + 1 || f.id > WIRE_FUNCTIONS ||
-		f.name_size > size - sizeof(f))
+		f.name_size > size - sizeof(f) || !can_be_sampled(i, f.api))
 		return -EPROTO;
 	error = add_function(i, &f, (const char *)record + sizeof(f), &mine.module, &mine.id);
 	if (error)
@@ -287,11 +293,11 @@ void stalls_put_safe_period(uint8_t period, struct buf *b)
 static void put_refusal(
 	const struct instance *i, const struct wire_stalls_refused *r, struct buf *b)
 {
-	const struct injected_api *api = injected_sampled(i->injected);
+	const struct injected_api *api = i->injected->apis[r->api];
 
 	if (b->size)
 		buf_putc(b, '\n');
-	buf_puts(b, api->stalls_refusals[r->refusal]);
+	buf_puts(b, api->stalls_refusals[r->refusal] ?: "GPU instructions cannot be sampled");
 	stalls_put_safe_period(r->period, b);
 	if (r->result)
 		buf_printf(b, " (%s error %d)", api->tracer, (int)r->result);
@@ -314,7 +320,7 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	uint32_t bit;
 	int error = 0;
 
-	if (!r->refusal || r->refusal >= WIRE_STALLS_REFUSALS)
+	if (!r->refusal || r->refusal >= WIRE_STALLS_REFUSALS || !can_be_sampled(i, r->api))
 		return -EPROTO;
 	if (!sampled) {
 		stalls_count_refused(i);

@@ -294,6 +294,10 @@ void sampling_context_created(void *context)
 		report_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
 		return;
 	}
+	if (!claim_samples(0)) {
+		report_refusal(&none, WIRE_STALLS_BUSY, 0);
+		return;
+	}
 	p = sampling_make_windows() ? claim_slot() : NULL;
 	if (!p) {
 		report_refusal(&none, WIRE_STALLS_CONTEXTS, 0);

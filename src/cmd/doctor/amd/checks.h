@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of AMD's driver, and of the library that reports what its GPUs do. */
+#pragma once
+
+#include "cmd/doctor/doctor.h"
+
+extern const struct doctor_check amd_checks[]; /* up to a row without a key */
