@@ -257,6 +257,7 @@ enum wire_type {
 	WIRE_THREAD,
 	WIRE_BURST,
 	WIRE_MARKER,
+	WIRE_STALLS_HELD,
 	WIRE_TYPES
 };
 
@@ -569,6 +570,9 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_STRANGER,  /* no refusal: another user claims the device, which is sampled */
 	WIRE_STALLS_OVERRUN, /* the tracer's memory for samples was full, and nothing came later */
 	WIRE_STALLS_UNFETCHED, /* it ended while the tracer still had samples to hand over */
+	WIRE_STALLS_SEVERAL,   /* a program that was joined uses several contexts */
+	WIRE_STALLS_EARLIER,   /* a call may go on there that began before the library came */
+	WIRE_STALLS_INSIDE,    /* some thread of it always was in a call */
 	WIRE_STALLS_REFUSALS
 };
 
@@ -585,6 +589,25 @@ struct wire_stalls_refused {
 	uint32_t holder_pid; /* who has the device, as the process sees it; 0: not known */
 	uint32_t holder_uid; /* UINT32_MAX: not known */
 	uint8_t pad2[32];
+};
+
+enum wire_stalls_switch {
+	WIRE_STALLS_ON = 1,
+	WIRE_STALLS_OFF,
+	WIRE_STALLS_KEPT, /* it could not be switched off so far */
+	WIRE_STALLS_SWITCHES
+};
+
+/* Sampling was switched in a program that was joined: for that its calls were held. */
+struct wire_stalls_held {
+	uint8_t type;
+	uint8_t what; /* enum wire_stalls_switch */
+	uint8_t pad[2];
+	uint32_t tries;
+	uint64_t held_ns; /* so long a thread waited at most */
+	/* enabling, configuring and starting; stopping, fetching and disabling */
+	uint64_t steps_ns[3];
+	uint64_t pad2;
 };
 
 /*

@@ -37,6 +37,11 @@
 #define CLOCK_STEP_NS 100000
 #define LAUNCHES_NS   50000000
 
+/* In a program that was joined sampling is switched off in this time; and then, whenever it is
+ * tried again. */
+#define SAMPLING_END_NS 3000000000ull
+#define AGAIN_NS	300000000ull
+
 struct cupti cupti;
 struct cuda_driver cuda_driver;
 
@@ -154,7 +159,7 @@ static void give_up_buffers(void)
 
 static void leave(void)
 {
-	if (health_has_ended())
+	if (health_has_ended() || sampling_late_is_kept())
 		return;
 	if (library.joined && cupti.may_call)
 		give_up_buffers();
@@ -163,12 +168,24 @@ static void leave(void)
 	pthread_mutex_unlock(&library.no_fork);
 }
 
+/* The program ran all the time, and sampling is on. */
+static bool let_go(void)
+{
+	if (!sampling_late_is_kept())
+		return true;
+	if (!sampling_late_end(AGAIN_NS))
+		return false;
+	disable_callbacks();
+	leave();
+	return true;
+}
+
 /* CUPTI itself stays: to unload it in a program that goes on is not known to be safe. */
 static bool release_all(void)
 {
 	if (cupti.may_call && !health_has_ended())
 		give_up_buffers();
-	if (cupti.may_call)
+	if (cupti.may_call || sampling_has_abandoned())
 		return false;
 	buffers_release();
 	if (cupti.handle && cupti.was_there)
@@ -190,7 +207,8 @@ static enum wire_reason start(void)
 	reason = buffers_init() ? WIRE_REASON_MEMORY : subscribe();
 	if (reason)
 		return reason;
-	if (library.stalls)
+	/* CUPTI would never forget whose function it has. */
+	if (library.stalls && !library.joined)
 		images_init();
 	if (!enable_activity())
 		return WIRE_REASON_NONE;
@@ -275,6 +293,8 @@ static void tick(void)
 	if (!library.stalls)
 		return;
 	images_send();
+	if (library.joined)
+		sampling_late_tick();
 	sampling_drain_if_due();
 }
 
@@ -285,6 +305,8 @@ static void stop(void)
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
 	bool works = health_ask(0);
 
+	if (library.stalls && library.joined && !sampling_late_end(SAMPLING_END_NS))
+		sampling_late_keep();
 	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
@@ -303,6 +325,8 @@ static void finish(bool program_goes_on)
 	if (!program_goes_on)
 		health_ask(0);
 	if (library.stalls) {
+		if (library.joined)
+			sampling_late_give_up();
 		sampling_finish(program_goes_on);
 		images_finish();
 	}
@@ -329,6 +353,7 @@ static const struct inject_api api = {
 	.finalize = finalize,
 	.discard = discard,
 	.leave = leave,
+	.let_go = let_go,
 	.release = release_all,
 	.forget = claims_forget,
 };
