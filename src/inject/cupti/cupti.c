@@ -39,7 +39,7 @@
 
 /* In a program that was joined sampling is switched off in this time; and then, whenever it is
  * tried again. */
-#define SAMPLING_END_NS 3000000000ull
+#define SAMPLING_END_NS 2000000000ull
 #define AGAIN_NS	300000000ull
 
 struct cupti cupti;
@@ -173,8 +173,10 @@ static bool let_go(void)
 {
 	if (!sampling_late_is_kept())
 		return true;
-	if (!sampling_late_end(AGAIN_NS))
-		return false;
+	sampling_late_leave();
+	for (uint64_t end_ns = now_ns() + AGAIN_NS; !sampling_late_end();)
+		if (now_ns() > end_ns)
+			return false;
 	disable_callbacks();
 	leave();
 	return true;
@@ -298,6 +300,22 @@ static void tick(void)
 	sampling_drain_if_due();
 }
 
+/* The program goes on meanwhile. */
+static void end_sampling(void)
+{
+	uint64_t end_ns = now_ns() + SAMPLING_END_NS;
+
+	sampling_late_leave();
+	while (!sampling_late_end()) {
+		if (now_ns() > end_ns) {
+			sampling_late_keep();
+			return;
+		}
+		flush();
+		drain();
+	}
+}
+
 /* Where a graph waits to run when records are switched off, and is launched again, CUPTI (13.0)
  * reports its work with the end times of later runs: so what was asked for may run for a while. */
 static void stop(void)
@@ -305,8 +323,8 @@ static void stop(void)
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
 	bool works = health_ask(0);
 
-	if (library.stalls && library.joined && !sampling_late_end(SAMPLING_END_NS))
-		sampling_late_keep();
+	if (library.stalls && library.joined)
+		end_sampling();
 	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
@@ -340,12 +358,18 @@ static void discard(void)
 	images_drop();
 }
 
+static uint64_t sleep_ns(uint64_t most_ns)
+{
+	return library.stalls && library.joined ? sampling_late_sleep_ns(most_ns) : most_ns;
+}
+
 static const struct inject_api api = {
 	.can_join = true,
 	.start = start,
 	.follow_calls = follow_calls,
 	.follow = follow,
 	.tick = tick,
+	.sleep_ns = sleep_ns,
 	.flush = flush,
 	.drain = drain,
 	.stop = stop,

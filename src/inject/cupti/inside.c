@@ -4,10 +4,12 @@
  * and looks at the state then; who holds sets the state first and looks at the counters then. So
  * either the one sees that it is to wait, and takes its count back, or the other sees it counted.
  *
- * A thread's handler of a signal may call the driver while the thread waits here. It is not counted
- * then, so the handler's call waits as any other, and counts by itself.
+ * A handler of a signal may call the driver, for which CUPTI does not call back inside of a
+ * callback. So signals are blocked while a thread waits and is not counted.
  */
 #include "inject/cupti/inside.h"
+
+#include <signal.h>
 
 #include "inject/launches.h"
 
@@ -54,8 +56,8 @@ static uint32_t load(const uint32_t *word)
 
 static bool change(uint32_t from, uint32_t to)
 {
-	return __atomic_compare_exchange_n(&library.guard->calls, &from, to, false,
-		__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(
+		&library.guard->calls, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static enum phase phase_of(uint32_t state)
@@ -102,10 +104,8 @@ static uint32_t *my_line(void)
 
 static void wait_while(uint32_t state)
 {
-	struct undisturbed u;
 	uint64_t now, until;
 
-	begin_slow(&u);
 	while (load(&library.guard->calls) == state) {
 		now = now_ns();
 		until = until_ns();
@@ -114,6 +114,20 @@ static void wait_while(uint32_t state)
 		else
 			futex_wait(&library.guard->calls, state, until - now);
 	}
+}
+
+static void step_out(uint32_t *inside, uint32_t state)
+{
+	struct undisturbed u;
+	sigset_t all, before;
+
+	begin_slow(&u);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	__atomic_fetch_sub(inside, 1, __ATOMIC_SEQ_CST);
+	wait_while(state);
+	__atomic_fetch_add(inside, 1, __ATOMIC_SEQ_CST);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	end_slow(&u);
 }
 
@@ -121,14 +135,9 @@ static void count_in(void)
 {
 	uint32_t *inside = my_line(), state;
 
-	for (;;) {
-		__atomic_fetch_add(inside, 1, __ATOMIC_SEQ_CST);
-		state = load(&library.guard->calls);
-		if (phase_of(state) == FREE)
-			return;
-		__atomic_fetch_sub(inside, 1, __ATOMIC_SEQ_CST);
-		wait_while(state);
-	}
+	__atomic_fetch_add(inside, 1, __ATOMIC_SEQ_CST);
+	while (phase_of(state = load(&library.guard->calls)) != FREE)
+		step_out(inside, state);
 }
 
 static void note_thread(void)

@@ -31,8 +31,11 @@ void sampling_late_begin(void);
 void sampling_late_over(void);
 /* Our thread, every round: switches sampling on, if it is time for a try. */
 void sampling_late_tick(void);
-/* Our thread: switches it off, in so many nanoseconds. False: it is on. */
-bool sampling_late_end(uint64_t patience_ns);
+/* Our thread: how long it may sleep, so long at most, until the next try. */
+uint64_t sampling_late_sleep_ns(uint64_t most_ns);
+/* Our thread: it is to be switched off; and a try, with a pause behind it. False: it is on. */
+void sampling_late_leave(void);
+bool sampling_late_end(void);
 /* Our thread: reports why it could not be switched on so far. */
 void sampling_late_give_up(void);
 /* Our thread: says that it stays on, and that callbacks are needed for it. */

@@ -10,19 +10,19 @@
  *	hold; stop, GetData, disable; release    wait where they begin a call
  *	callbacks off
  *
- * CUPTI (13.0 on an H100) hangs for good if one of these steps meets another thread in a call of the
- * driver, and each takes up to 100 ms. So they are done while calls are held. A hold that cannot be
- * had in 20 ms is given back, and tried again after a pause of random length, so that it does not
- * keep step with the program.
+ * CUPTI (13.0 on an H100) hangs for good if one of these steps meets another thread in a call of
+ * the driver, and each takes up to 100 ms. So they are done while calls are held. A hold that
+ * cannot be had in 20 ms is given back, and tried again after a pause of random length, so that it
+ * does not keep step with the program.
  *
- * With control of start and stop, instructions of modules are sampled that were loaded before. Their
- * code is not to be had: only their functions' names.
+ * With control of start and stop, instructions of modules are sampled that were loaded before.
+ * Their code is not to be had: only their functions' names.
  *
  * A context that ends is switched off by the thread that ends it, in the callback for that. It is
  * itself in a call, which CUPTI bears: only others must not be.
  *
- * If sampling cannot be switched off it stays on, and so do callbacks, and the library: CUPTI writes
- * into its memory. Then it is tried again now and then.
+ * If sampling cannot be switched off it stays on, and so do callbacks, and the library: CUPTI
+ * writes into its memory. Then it is tried again now and then.
  */
 #include "inject/cupti/claims.h"
 #include "inject/cupti/cupti.h"
@@ -35,7 +35,7 @@
 #include "inject/launches.h"
 
 #define PAUSE_MIN_NS	20000000ull
-#define PAUSE_MAX_NS	1000000000ull
+#define PAUSE_MAX_NS	250000000ull
 #define GIVE_UP_NS	60000000000ull
 #define CONTEXT_END_NS	200000000ull
 #define CONTEXT_WAIT_NS 1000000ull
@@ -74,7 +74,9 @@ static uint64_t next_pause_ns(void)
 {
 	uint64_t ns = about(late.pause_ns);
 
-	late.pause_ns = late.pause_ns < PAUSE_MAX_NS / 2 ? late.pause_ns * 2 : PAUSE_MAX_NS;
+	late.pause_ns += late.pause_ns / 8;
+	if (late.pause_ns > PAUSE_MAX_NS)
+		late.pause_ns = PAUSE_MAX_NS;
 	return ns;
 }
 
@@ -296,6 +298,15 @@ void sampling_late_give_up(void)
 		refuse_simply(late.why);
 }
 
+uint64_t sampling_late_sleep_ns(uint64_t most_ns)
+{
+	uint64_t now = now_ns();
+
+	if (late.phase != OFF || health_has_ended() || late.next_ns >= now + most_ns)
+		return most_ns;
+	return late.next_ns > now ? late.next_ns - now : 1;
+}
+
 void sampling_late_tick(void)
 {
 	if (late.phase == ON)
@@ -343,18 +354,18 @@ static bool is_off(struct sampling_slot *p)
 	return off;
 }
 
-bool sampling_late_end(uint64_t patience_ns)
+void sampling_late_leave(void)
 {
-	uint64_t deadline_ns = now_ns() + patience_ns;
-
 	sampling_late_give_up();
 	late.pause_ns = PAUSE_MIN_NS;
 	late.tries = 0;
-	while ((late.phase == ON || late.phase == KEPT) && !health_has_ended() &&
-		!is_off(late.slot)) {
-		if (now_ns() > deadline_ns)
-			return false;
+}
+
+bool sampling_late_end(void)
+{
+	if ((late.phase == ON || late.phase == KEPT) && !health_has_ended() && !is_off(late.slot)) {
 		pause_ns(next_pause_ns());
+		return false;
 	}
 	late.phase = OVER;
 	return true;
