@@ -63,9 +63,20 @@ def ends(program, what):
                f"{what}: the program ends as alone", status, text_of("log")[-300:])
 
 
-def begun(pid, what="begin"):
-    """Sampling is on, and has been for a moment: 193 MiB of CUPTI's do not show on the simulated one, but samples come."""
-    return wait_for(lambda: has_library(pid)) and not time.sleep(0.7)
+def begun(path="p.xpu", seconds=50):
+    """Whether sampling is on, as the recording says that is being made."""
+    def says():
+        done = subprocess.run([tap.PROGRAM, "report", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return not done.returncode and "was held" in json.loads(done.stdout)["meta"].get("stalls_held", "")
+    return wait_for(says, seconds)
+
+
+def recording(pid):
+    """A recording of which it is told when to end."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove("p.xpu")
+    return subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(pid)], stderr=subprocess.PIPE,
+                            text=True)
 
 
 def check_options():
@@ -121,12 +132,12 @@ def check_forks():
 def check_waits():
     """One that waits 300 ms for the GPU at a time is held when it has just come out, after some tries."""
     with running(HELD, "waits", "launch") as program:
-        recorder = subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(program.pid)],
-                                    stderr=subprocess.PIPE, text=True)
-        time.sleep(20)
+        recorder = recording(program.pid)
+        on = begun()
+        time.sleep(0.5)
         recorder.send_signal(signal.SIGINT)
         said = recorder.communicate()[1]
-        tap.result(stalls().get("early_us20", 0) > 0 and held_ms(said, "begin"), "waits: instructions are sampled after some tries", said)
+        tap.result(on and stalls().get("early_us20", 0) > 0 and held_ms(said, "begin"), "waits: instructions are sampled after some tries", said)
         tap.result(wait_for(lambda: not stays(program.pid), 60), "waits: the library leaves, if by and by", said)
         ends(program, "waits")
 
@@ -158,9 +169,8 @@ def check_contexts():
 def check_ends():
     """Where the context ends the thread that ends it switches sampling off; the next one is sampled, too."""
     with running(HELD, "ends") as program:
-        recorder = subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(program.pid)],
-                                    stderr=subprocess.PIPE, text=True)
-        begun(program.pid)
+        recorder = recording(program.pid)
+        begun()
         program.send_signal(signal.SIGUSR1)
         again = wait_for(lambda: "context 2" in text_of("log"))
         time.sleep(1)
@@ -175,9 +185,8 @@ def check_ends():
 def check_never():
     """If the hold for the end cannot be had, sampling stays on and the library stays, until it can."""
     with running(HELD, "never", "launch") as program:
-        recorder = subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(program.pid)],
-                                    stderr=subprocess.PIPE, text=True)
-        begun(program.pid)
+        recorder = recording(program.pid)
+        begun()
         program.send_signal(signal.SIGUSR1)
         time.sleep(0.7)
         recorder.send_signal(signal.SIGINT)
