@@ -63,11 +63,11 @@ def ends(program, what):
                f"{what}: the program ends as alone", status, text_of("log")[-300:])
 
 
-def begun(path="p.xpu", seconds=50):
-    """Whether sampling is on, as the recording says that is being made."""
+def begun(times=1, path="p.xpu", seconds=50):
+    """Whether sampling was switched on so often, as the recording says that is being made."""
     def says():
         done = subprocess.run([tap.PROGRAM, "report", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return not done.returncode and "was held" in json.loads(done.stdout)["meta"].get("stalls_held", "")
+        return not done.returncode and len(held_ms(json.loads(done.stdout)["meta"].get("stalls_held", ""), "begin")) == times
     return wait_for(says, seconds)
 
 
@@ -172,8 +172,7 @@ def check_ends():
         recorder = recording(program.pid)
         begun()
         program.send_signal(signal.SIGUSR1)
-        again = wait_for(lambda: "context 2" in text_of("log"))
-        time.sleep(1)
+        again = begun(2)
         recorder.send_signal(signal.SIGINT)
         said = recorder.communicate()[1]
         tap.result(again and len(held_ms(said, "begin")) == 2 and len(held_ms(said, "end")) == 1,
@@ -188,7 +187,7 @@ def check_never():
         recorder = recording(program.pid)
         begun()
         program.send_signal(signal.SIGUSR1)
-        time.sleep(0.7)
+        wait_for(lambda: text_of("log").count("inside") == 2)
         recorder.send_signal(signal.SIGINT)
         said = recorder.communicate()[1]
         tap.result(f"sampling goes on in process {program.pid}" in said and stays(program.pid) and
@@ -199,7 +198,7 @@ def check_never():
                    state_of(program.pid))
         sampled("and the next recording", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1), "early_us20")
         program.send_signal(signal.SIGUSR1)
-        time.sleep(0.3)
+        wait_for(lambda: text_of("log").count("inside") == 4)
         done = record(program.pid, "--stalls", "--gpu-only", seconds="2")
         tap.result("always was in a call" in done.stderr and lost().get("stalls_refused") == 1 and not has_library(program.pid),
                    "one that always is in a call is not sampled, with the reason", done.stderr)

@@ -213,6 +213,7 @@ static void *wait_in_turn(void *delay)
 			continue;
 		}
 		usleep((useconds_t)(uintptr_t)delay);
+		printf("inside\n");
 		while (always && !over) {
 			launch_one(slow, stream);
 			CHECK(cuda.cuStreamSynchronize(stream));
