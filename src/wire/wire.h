@@ -607,7 +607,7 @@ struct wire_stalls_held {
 	uint64_t held_ns; /* so long a thread waited at most */
 	/* enabling, configuring and starting; stopping, fetching and disabling */
 	uint64_t steps_ns[3];
-	uint64_t pad2;
+	uint64_t pad2[2];
 };
 
 /*
@@ -653,6 +653,7 @@ _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_stalls_held) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_event_record) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_thread) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");

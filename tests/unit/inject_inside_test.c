@@ -47,8 +47,8 @@ static void make_guard(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 
-	library.guard = mmap(
-		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	library.guard =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(library.guard, size, MADV_WIPEONFORK);
 	inside_begin();
 }
