@@ -24,7 +24,7 @@
 	X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async) X(cuMemsetD2D8_v2) \
 	X(cuMemsetD2D32Async) X(cuMemsetD8Async_ptsz) X(cuLaunchKernel) X(cuLaunchKernel_ptsz) \
 	X(cuLaunchKernelEx) X(cuLaunchKernelEx_ptsz) X(cuLaunchCooperativeKernel) \
-	X(cuLaunchCooperativeKernel_ptsz) X(cuStreamCreate) X(cuStreamCreateWithPriority) \
+	X(cuLaunchCooperativeKernel_ptsz) X(cuLaunchHostFunc) X(cuStreamCreate) X(cuStreamCreateWithPriority) \
 	X(cuStreamDestroy_v2) X(cuStreamSynchronize) X(cuStreamSynchronize_ptsz) \
 	X(cuStreamWaitEvent) X(cuStreamBeginCapture_v2) X(cuStreamEndCapture) X(cuEventCreate) \
 	X(cuEventRecord) X(cuEventSynchronize) X(cuEventDestroy_v2) X(cuGraphCreate) \

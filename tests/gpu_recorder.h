@@ -150,8 +150,11 @@ static inline uint64_t test_recorder_loss(const struct test_recorder *r, enum pr
 
 static inline struct gpu_stats test_recorder_stats(const struct test_recorder *r)
 {
-	struct gpu_stats stats = {
-		.stalls_refused = "", .counters_refused = "", .stalls_contested = "", .ended = ""};
+	struct gpu_stats stats = {.stalls_refused = "",
+		.counters_refused = "",
+		.stalls_contested = "",
+		.stalls_held = "",
+		.ended = ""};
 
 	injected_backend.stats(r->backend, &stats);
 	return stats;

@@ -105,7 +105,8 @@ check-tests: all tests
 .PHONY: check-long
 check-long: all tests
 	XPUPROF_BUILD=$(abspath $(B)) JOIN_KILLS=1000 JOINED_KILLS=300 JOINED_FORKINGS=100 DORMANT_KILLS=300 DORMANT_ENDS=300 \
-		DORMANT_FORKINGS=100 prove --timer $(addprefix tests/cli/,join.t joined.t dormant.t dormant_harm.t)
+		DORMANT_FORKINGS=100 JOINED_STALLS_KILLS=300 \
+		prove --timer $(addprefix tests/cli/,join.t joined.t joined_stalls_harm.t dormant.t dormant_harm.t)
 
 # The same on a machine that has more to do than it can: no test depends on that.
 .PHONY: check-under-load

@@ -5,6 +5,9 @@
  * that code.h lists, so that the same runs always give the same samples. Samples wait in tallies,
  * one for each kernel (or launch, in serialized mode), until they are fetched.
  *
+ * To switch sampling on or off from outside of any call of the program's hangs for good when
+ * another thread is in a call of the driver, also one that comes in the meantime.
+ *
  * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to
  * which, at the end of the process, the number of samples that were made of each kernel is
  * appended, and of those dropped.
@@ -28,6 +31,8 @@ enum {
 	MULTIPROCESSORS = 64,
 	US_NS = 1000,
 	MS_NS = 1000000,
+	STEP_NS = 5 * MS_NS, /* to switch something takes, at least */
+	STEP_PAUSE_US = 100,
 	FIRST_WITH_CORRELATION = 22, /* API version */
 };
 
@@ -51,6 +56,8 @@ struct sampler {
 	CUcontext context;
 	unsigned int period;
 	bool serialized;
+	bool controlled; /* only what runs between Start and Stop is sampled */
+	bool started;
 	uint32_t first_module; /* earlier ones are unknown */
 	CUpti_PCSamplingData *rest;
 	struct run *runs, **last_run;
@@ -147,7 +154,7 @@ void sim_cupti_sample(CUstream stream, const struct sim_kernel *k, const struct 
 	load_image(k);
 	pthread_mutex_lock(&pc.lock);
 	s = find(stream->context);
-	if (s)
+	if (s && (!s->controlled || s->started))
 		note_run(s, k, run);
 	pthread_mutex_unlock(&pc.lock);
 }
@@ -482,6 +489,12 @@ __attribute__((constructor)) static void watch_forks(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
+static void pause_for_good(void)
+{
+	while (true)
+		pause();
+}
+
 static CUptiResult enable(CUcontext context)
 {
 	struct sampler *s;
@@ -503,6 +516,17 @@ static CUptiResult enable(CUcontext context)
 	return CUPTI_SUCCESS;
 }
 
+static void take_a_step(void)
+{
+	uint64_t end_ns = sim_now() + STEP_NS;
+
+	while (sim_now() < end_ns) {
+		while (xpuprof_sim_others_are_inside())
+			pause_for_good();
+		usleep(STEP_PAUSE_US);
+	}
+}
+
 SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 {
 	CUptiResult result = check(p->size, CUpti_PCSamplingEnableParamsSize, p->ctx);
@@ -513,12 +537,58 @@ SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 	if (result)
 		return result;
 	if (++pc.enabled == faults()->stalls_hang)
-		while (true)
-			pause();
+		pause_for_good();
+	if (!xpuprof_sim_is_inside())
+		take_a_step();
 	pthread_mutex_lock(&pc.lock);
 	result = enable(p->ctx);
 	pthread_mutex_unlock(&pc.lock);
 	return result;
+}
+
+/* What is the sampler's before a step. */
+static bool is_controlled(CUcontext context)
+{
+	struct sampler *s;
+	bool controlled;
+
+	pthread_mutex_lock(&pc.lock);
+	s = find(context);
+	controlled = s && s->controlled;
+	pthread_mutex_unlock(&pc.lock);
+	return controlled;
+}
+
+/* Start, or Stop, which waits for everything that was launched. */
+static CUptiResult switch_to(CUcontext context, bool started)
+{
+	struct sampler *s;
+	bool can;
+
+	take_a_step();
+	pthread_mutex_lock(&pc.lock);
+	s = find(context);
+	can = s && s->controlled && s->started != started;
+	if (can && !started)
+		sample_ended(s, UINT64_MAX);
+	if (can)
+		s->started = started;
+	pthread_mutex_unlock(&pc.lock);
+	return can ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+SIM_EXPORT CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams *p)
+{
+	CUptiResult result = check(p->size, CUpti_PCSamplingStartParamsSize, p->ctx);
+
+	return result ? result : switch_to(p->ctx, true);
+}
+
+SIM_EXPORT CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams *p)
+{
+	CUptiResult result = check(p->size, CUpti_PCSamplingStopParamsSize, p->ctx);
+
+	return result ? result : switch_to(p->ctx, false);
 }
 
 /* Waits for everything that was launched. */
@@ -529,6 +599,8 @@ SIM_EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
 
 	if (result)
 		return result;
+	if (!xpuprof_sim_is_inside() || is_controlled(p->ctx))
+		take_a_step();
 	pthread_mutex_lock(&pc.lock);
 	s = find(p->ctx);
 	if (s) {
@@ -553,6 +625,11 @@ static CUptiResult set(struct sampler *s, CUpti_PCSamplingConfigurationInfo *inf
 		return CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
 		s->serialized = number == CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED;
+		return CUPTI_SUCCESS;
+	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
+		s->controlled =
+			info->attributeData.enableStartStopControlData.enableStartStopControl;
+		s->first_module = s->controlled ? 0 : xpuprof_sim_driver()->next_module;
 		return CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:
 		s->rest = info->attributeData.samplingDataBufferData.samplingDataBuffer;

@@ -24,7 +24,7 @@ static uint32_t new_correlation(void)
 	return id;
 }
 
-void xpuprof_sim_enter(struct sim_call *call)
+static void report_enter(struct sim_call *call)
 {
 	struct sim_thread *t = &sim_thread;
 
@@ -45,11 +45,30 @@ void xpuprof_sim_enter(struct sim_call *call)
 	xpuprof_sim_tools.call(call, false);
 }
 
+void xpuprof_sim_enter(struct sim_call *call)
+{
+	report_enter(call);
+	if (call->domain == SIM_DRIVER && !sim_thread.inside++)
+		xpuprof_sim_tools.inside++;
+}
+
 void xpuprof_sim_exit(struct sim_call *call)
 {
+	if (call->domain == SIM_DRIVER && !--sim_thread.inside)
+		xpuprof_sim_tools.inside--;
 	if (call->entered)
 		xpuprof_sim_tools.call(call, true);
 	sim_thread.depth--;
+}
+
+bool xpuprof_sim_is_inside(void)
+{
+	return sim_thread.inside;
+}
+
+bool xpuprof_sim_others_are_inside(void)
+{
+	return xpuprof_sim_tools.inside > (sim_thread.inside ? 1 : 0);
 }
 
 CUresult xpuprof_sim_start(void)

@@ -81,7 +81,8 @@ extern struct sim_driver sim;
 
 /* One thread's state: what is current, and the CUDA call it is in. */
 struct sim_thread {
-	unsigned int depth; /* of API calls: 1 in the outermost */
+	unsigned int depth;  /* of API calls: 1 in the outermost */
+	unsigned int inside; /* of those of the driver, between their callbacks */
 	bool in_callback;
 	uint32_t correlation;
 	uint64_t called_ns; /* when the outermost call began, while queued times are wanted */

@@ -77,6 +77,7 @@ struct sim_tools {
 	_Atomic uint8_t queued;	 /* queued and submitted times are wanted */
 	_Atomic uint8_t records; /* some kind of work is to be recorded */
 	_Atomic uint8_t sampled; /* some context's instructions are sampled */
+	_Atomic int inside;	 /* threads in calls of the driver */
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];
 
@@ -94,6 +95,10 @@ extern SIM_EXPORT struct sim_tools xpuprof_sim_tools;
 
 SIM_EXPORT void xpuprof_sim_enter(struct sim_call *call);
 SIM_EXPORT void xpuprof_sim_exit(struct sim_call *call);
+/* Whether the calling thread is in a call of the driver, callbacks of its begin and its end left
+ * out; and whether other threads are. */
+SIM_EXPORT bool xpuprof_sim_is_inside(void);
+SIM_EXPORT bool xpuprof_sim_others_are_inside(void);
 /* Starts the driver for the runtime; cheap when it runs. */
 SIM_EXPORT CUresult xpuprof_sim_start(void);
 /* What is current to the calling thread, for CUPTI. */

@@ -74,6 +74,9 @@ typedef struct {
 			CUpti_PCSamplingCollectionMode collectionMode;
 		} collectionModeData;
 		struct {
+			uint32_t enableStartStopControl;
+		} enableStartStopControlData;
+		struct {
 			void *samplingDataBuffer;
 		} samplingDataBufferData;
 	} attributeData;
@@ -110,6 +113,18 @@ typedef struct {
 	size_t size;
 	void *pPriv;
 	CUcontext ctx;
+} CUpti_PCSamplingStartParams;
+
+typedef struct {
+	size_t size;
+	void *pPriv;
+	CUcontext ctx;
+} CUpti_PCSamplingStopParams;
+
+typedef struct {
+	size_t size;
+	void *pPriv;
+	CUcontext ctx;
 	size_t *numStallReasons;
 } CUpti_PCSamplingGetNumStallReasonsParams;
 
@@ -136,6 +151,9 @@ typedef struct {
 	CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingGetDataParams, pcSamplingData)
 #define CUpti_PCSamplingEnableParamsSize                                                           \
 	CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingEnableParams, ctx)
+#define CUpti_PCSamplingStartParamsSize                                                            \
+	CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingStartParams, ctx)
+#define CUpti_PCSamplingStopParamsSize CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingStopParams, ctx)
 #define CUpti_PCSamplingDisableParamsSize                                                          \
 	CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingDisableParams, ctx)
 #define CUpti_PCSamplingGetNumStallReasonsParamsSize                                               \
@@ -157,6 +175,8 @@ CUptiResult cuptiPCSamplingGetConfigurationAttribute(
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *pParams);
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *pParams);
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *pParams);
+CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams *pParams);
+CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams *pParams);
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *pParams);
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *pParams);
 CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *pParams);

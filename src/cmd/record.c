@@ -480,8 +480,10 @@ static int check(const struct record *r, char **command)
 					    : "--probe needs a command to start");
 	if (r->programs.plan.only && !r->programs.objects.count)
 		return options_wrong(&usage, "--probe-only needs --probe");
-	if (r->stalls && !*command)
-		return options_wrong(&usage, "--stalls needs a command to start");
+	if (r->stalls && !*command && !r->pid)
+		return options_wrong(&usage, "--stalls needs a command to start, or -p");
+	if (r->stalls == GPU_STALLS_EXACT && r->pid)
+		return options_wrong(&usage, "--stalls=exact needs a command to start");
 	if (r->stacks == SESSION_STACKS_BPF && !*command)
 		return options_wrong(&usage, "--stack-source=bpf needs a command to start");
 	if (r->gpu_only && r->whole_system)

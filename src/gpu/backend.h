@@ -102,6 +102,8 @@ struct gpu_stats {
 	const char *stalls_refused;
 	const char *counters_refused; /* the same of hardware counters */
 	const char *stalls_contested; /* the same: who else claimed to sample, though we did */
+	/* the same: how long programs that ran already were held to switch that on and off */
+	const char *stalls_held;
 	/* the same: which processes' GPU work is missing from some time on, and why */
 	const char *ended;
 	/* the same: what came of gpu_options.finalize, process by process */

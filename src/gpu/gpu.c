@@ -285,6 +285,7 @@ static struct gpu_stats stats_of(const struct open_backend *b)
 	struct gpu_stats stats = {.stalls_refused = "",
 		.counters_refused = "",
 		.stalls_contested = "",
+		.stalls_held = "",
 		.ended = "",
 		.finalized = ""};
 
@@ -320,6 +321,7 @@ void gpu_each_refusal(const struct gpu *g,
 		visit(context, stats.stalls_refused, GPU_MISSING_SAMPLES);
 		visit(context, stats.counters_refused, GPU_MISSING_SAMPLES);
 		visit(context, stats.stalls_contested, GPU_MISSING_NOTHING);
+		visit(context, stats.stalls_held, GPU_MISSING_NOTHING);
 		visit(context, stats.finalized, GPU_MISSING_NOTHING);
 	}
 }

@@ -56,6 +56,9 @@ struct inject_api {
 	enum wire_finalized (*finalize)(void); /* NULL */
 	/* the API is free for others; also where follow_calls has failed */
 	void (*leave)(void);
+	/* Our thread in a program that was joined, before that: false if the API has to go on
+	 * calling back so far. */
+	bool (*let_go)(void); /* NULL */
 	/* Our thread in a program that was joined, when no callback runs any more: gives back
 	 * memory. False: the API may still call us. NULL: it cannot be joined. */
 	bool (*release)(void);

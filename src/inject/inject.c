@@ -192,9 +192,7 @@ static void apply_configuration(void *memory, uint32_t slots)
 	library.times_one_in = control->times_one_in;
 	library.finalize = control->finalize;
 	library.markers = control->markers;
-	/* Modules that are loaded already give no samples, and a context that is there no place
-	 * for them. */
-	library.stalls = library.joined ? WIRE_STALLS_NONE : (uint8_t)control->stalls;
+	library.stalls = (uint8_t)control->stalls;
 	library.stall_period = (uint8_t)control->stall_period;
 	if (control->marker < LAUNCH_MARKER_KINDS)
 		library.marker = markers[control->marker];
@@ -315,7 +313,8 @@ static const struct inject_api *joined_api;
 /* False while something may still run in the library's code, or come back to it. */
 static bool release_all(uint64_t patience_ns)
 {
-	if (is_ending() || !leave_await(patience_ns) || !hooks_remove() || !joined_api->release())
+	if (is_ending() || (joined_api->let_go && !joined_api->let_go()) ||
+		!leave_await(patience_ns) || !hooks_remove() || !joined_api->release())
 		return false;
 	stacks_release();
 	tables_release();

@@ -6,12 +6,12 @@
 #include "inject/leave.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "inject/tasks.h"
 
 #define PAUSE_NS    1000000
 #define RUN_NS	    2000000ull /* longer than any way into or out of a callback */
@@ -44,29 +44,12 @@ static bool any_is_inside(void)
 	return false;
 }
 
-/* Reads the beginning of a file of a thread; false when it is not there: the thread has ended. */
-static bool read_of_thread(pid_t tid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	return n > 0;
-}
-
 /* Nanoseconds; 0 also where the kernel keeps no such account. */
 static uint64_t time_run(pid_t tid)
 {
 	char text[64];
 
-	return read_of_thread(tid, "schedstat", text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
+	return task_read(tid, "schedstat", text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
 }
 
 /* Asleep, or gone: not in the middle of code, as running, stopped and traced threads may be. */
@@ -74,7 +57,7 @@ static bool is_asleep(pid_t tid)
 {
 	char text[512], *state;
 
-	if (!read_of_thread(tid, "stat", text, sizeof(text)))
+	if (!task_read(tid, "stat", text, sizeof(text)))
 		return true;
 	state = strrchr(text, ')');
 	return state && state[1] && state[2] && strchr("SDIZX", state[2]);

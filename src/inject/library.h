@@ -53,6 +53,9 @@ struct guard {
 	uint64_t held_until_ns; /* how long the others wait */
 	uint32_t timing;	/* callbacks are to time calls, and nothing else (bursts.h) */
 	uint32_t stopping;	/* and to let those end that were recorded */
+	uint32_t calls_counted; /* threads count themselves while they are in calls of an API */
+	uint32_t calls;		/* whether they are held */
+	uint64_t calls_until_ns;
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */

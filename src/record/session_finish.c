@@ -257,8 +257,10 @@ static int describe_code(struct session *s)
 		buf_printf(&s->refusals,
 			"the code of %" PRIu64 " of %" PRIu64
 			" sampled GPU functions was not available: "
-			"no source lines and no instructions' names\n",
-			unknown, stats.functions);
+			"no source lines and no instructions' names%s\n",
+			unknown, stats.functions,
+			s->joins ? "; code that was loaded before the recording cannot be had"
+				 : "");
 	return error;
 }
 

@@ -353,6 +353,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 		{META_TRACER_ENDED, "not recorded"},
 		{META_STALLS_REFUSED, "not sampled"},
 		{META_STALLS_CONTESTED, "contested"},
+		{META_STALLS_HELD, "held"},
 		{META_COUNTERS_REFUSED, "no counters"},
 		{META_DRIVERS, "drivers"},
 		{META_DRIVERS_REFUSED, "not watched"},

@@ -259,6 +259,7 @@ enum wire_type {
 	WIRE_BURST,
 	WIRE_MARKER,
 	WIRE_CODE,
+	WIRE_STALLS_HELD,
 	WIRE_TYPES
 };
 
@@ -588,6 +589,9 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_STRANGER,  /* no refusal: another user claims the device, which is sampled */
 	WIRE_STALLS_OVERRUN, /* the tracer's memory for samples was full, and nothing came later */
 	WIRE_STALLS_UNFETCHED, /* it ended while the tracer still had samples to hand over */
+	WIRE_STALLS_SEVERAL,   /* a program that was joined uses several contexts */
+	WIRE_STALLS_EARLIER,   /* a call may go on there that began before the library came */
+	WIRE_STALLS_INSIDE,    /* some thread of it always was in a call */
 	WIRE_STALLS_REFUSALS
 };
 
@@ -604,6 +608,25 @@ struct wire_stalls_refused {
 	uint32_t holder_pid; /* who has the device, as the process sees it; 0: not known */
 	uint32_t holder_uid; /* UINT32_MAX: not known */
 	uint8_t pad2[32];
+};
+
+enum wire_stalls_switch {
+	WIRE_STALLS_ON = 1,
+	WIRE_STALLS_OFF,
+	WIRE_STALLS_KEPT, /* it could not be switched off so far */
+	WIRE_STALLS_SWITCHES
+};
+
+/* Sampling was switched in a program that was joined: for that its calls were held. */
+struct wire_stalls_held {
+	uint8_t type;
+	uint8_t what; /* enum wire_stalls_switch */
+	uint8_t pad[2];
+	uint32_t tries;
+	uint64_t held_ns; /* so long a thread waited at most */
+	/* enabling, configuring and starting; stopping, fetching and disabling */
+	uint64_t steps_ns[3];
+	uint64_t pad2[2];
 };
 
 /*
@@ -649,6 +672,7 @@ _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_stalls_held) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_event_record) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_thread) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");

@@ -163,6 +163,8 @@ SAME(sizeof(struct cupti_sampling_setting), sizeof(CUpti_PCSamplingConfiguration
 PARAMS(struct cupti_sampling_settings, settings, CUpti_PCSamplingConfigurationInfoParams);
 PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingEnableParams);
 PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingDisableParams);
+PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingStartParams);
+PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingStopParams);
 PARAMS(struct cupti_sampling_data, data, CUpti_PCSamplingGetDataParams);
 PARAMS(struct cupti_stall_count, count, CUpti_PCSamplingGetNumStallReasonsParams);
 PARAMS(struct cupti_stall_names, names, CUpti_PCSamplingGetStallReasonsParams);

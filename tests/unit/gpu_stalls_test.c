@@ -410,6 +410,34 @@ static void a_stranger_s_claim_is_reported_and_nothing_is_lost(void)
 	test_recorder_close(r);
 }
 
+static void how_long_a_program_was_held_is_said(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_stalls_held h = {.type = WIRE_STALLS_HELD,
+		.what = WIRE_STALLS_ON,
+		.tries = 3,
+		.held_ns = 191500000,
+		.steps_ns = {100000000, 500000, 90000000}};
+	struct client c;
+
+	CHECK(join(&c, r));
+	ring_put(&c.ring, &h);
+	h.what = WIRE_STALLS_KEPT;
+	ring_put(&c.ring, &h);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(strstr(test_recorder_stats(r).stalls_held,
+		"was held for 191.5 ms to begin sampling of instructions (try 3; enabling 100.0, "
+		"configuring 0.5, starting 90.0)\n"));
+	CHECK(strstr(test_recorder_stats(r).stalls_held, "sampling goes on in process"));
+	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == 0);
+	h.what = WIRE_STALLS_SWITCHES;
+	ring_put(&c.ring, &h);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 /* A GPU of 100 multiprocessors at 2 GHz, and a kernel that fills it, in context 3. */
 static void introduce_kernel(struct client *c)
 {
@@ -691,6 +719,7 @@ int main(void)
 	RUN(functions_stay_when_the_library_forgets_its_strings);
 	RUN(a_refusal_is_counted_by_process_and_reported_once_by_kind);
 	RUN(a_stranger_s_claim_is_reported_and_nothing_is_lost);
+	RUN(how_long_a_program_was_held_is_said);
 	RUN(samples_that_never_came_are_reported_where_they_came_too_fast);
 	RUN(samples_that_never_came_are_reported_once);
 	RUN(what_the_library_could_not_send_becomes_losses);

@@ -57,6 +57,7 @@ void injected_close(struct injected *s)
 	buf_release(&s->tracer_lines);
 	buf_release(&s->refusal_lines);
 	buf_release(&s->contest_lines);
+	buf_release(&s->held_lines);
 	buf_release(&s->ended_lines);
 	buf_release(&s->finalize_lines);
 	map_release(&s->connected);
@@ -431,6 +432,7 @@ void injected_stats(const struct injected *s, struct gpu_stats *ret)
 	ret->reported_ns += s->reported_ns;
 	ret->stalls_refused = buf_text(&s->refusal_lines);
 	ret->stalls_contested = buf_text(&s->contest_lines);
+	ret->stalls_held = buf_text(&s->held_lines);
 	ret->ended = buf_text(&s->ended_lines);
 	ret->finalized = buf_text(&s->finalize_lines);
 	vec_foreach (it, &s->instances)

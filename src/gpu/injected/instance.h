@@ -211,6 +211,7 @@ int stalls_decode_code(struct instance *i, const void *record, size_t size, uint
 int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns);
 int stalls_decode_rows(struct instance *i, const void *record, size_t size);
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r);
+int stalls_decode_held(struct instance *i, const struct wire_stalls_held *h);
 /* A hole was skipped: the rows that come next may be of a window that was in it. */
 void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);

@@ -32,9 +32,11 @@ struct injected {
 	uint64_t reported_ns; /* time of all work, added up by the libraries */
 	uint64_t clock_error_ns;
 	bool simulated;
-	bool stopped;		   /* libraries that come now are to stop at once */
-	struct buf tracer_lines;   /* of META_TRACER */
-	struct buf refusal_lines;  /* of META_STALLS_REFUSED */
+	bool stopped;		  /* libraries that come now are to stop at once */
+	struct buf tracer_lines;  /* of META_TRACER */
+	struct buf refusal_lines; /* of META_STALLS_REFUSED */
+	struct buf held_lines;	  /* of META_STALLS_HELD */
+	uint32_t held_count;
 	struct buf contest_lines;  /* of META_STALLS_CONTESTED */
 	uint32_t refused;	   /* bits: enum wire_stalls_refusal */
 	uint64_t due, came;	   /* due.c: samples in contexts in which too few came */

@@ -616,6 +616,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return stalls_decode_rows(i, record, size);
 	case WIRE_STALLS_REFUSED:
 		return stalls_decode_refusal(i, record);
+	case WIRE_STALLS_HELD:
+		return stalls_decode_held(i, record);
 	case WIRE_TRACER_ENDED:
 		return decode_end(i, record, size);
 	case WIRE_EVENT_RECORD:

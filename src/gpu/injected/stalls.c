@@ -5,6 +5,7 @@
  * names what never came proves that the ring was scribbled over.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "gpu/injected/instance.h"
 
 #define PERIOD_MAX 31
+#define HELD_TOLD  16 /* switches that are named */
 /* Where samples of a function are put whose instructions there is no room for: behind its end. */
 #define OFFSET_LEFT_OUT (UINT32_MAX - 15)
 
@@ -333,6 +335,42 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	put_refusal(i, r, lines);
 	return profile_set_meta(s->shared->writer,
 		sampled ? META_STALLS_CONTESTED : META_STALLS_REFUSED, buf_text(lines));
+}
+
+static void put_held(const struct instance *i, const struct wire_stalls_held *h, struct buf *b)
+{
+	static const char *const steps[][3] = {
+		[WIRE_STALLS_ON] = {"enabling", "configuring", "starting"},
+		[WIRE_STALLS_OFF] = {"stopping", "fetching", "disabling"},
+	};
+
+	if (h->what == WIRE_STALLS_KEPT) {
+		buf_printf(b,
+			"sampling goes on in process %" PRIu32
+			", which always is in calls of the driver: to stop it then would hang it\n",
+			i->pid);
+		return;
+	}
+	buf_printf(b,
+		"process %" PRIu32
+		" was held for %.1f ms to %s sampling of instructions (try %" PRIu32 "; ",
+		i->pid, (double)h->held_ns / NS_PER_MS, h->what == WIRE_STALLS_ON ? "begin" : "end",
+		h->tries);
+	for (int n = 0; n < 3; n++)
+		buf_printf(b, "%s %.1f%s", steps[h->what][n], (double)h->steps_ns[n] / NS_PER_MS,
+			n < 2 ? ", " : ")\n");
+}
+
+int stalls_decode_held(struct instance *i, const struct wire_stalls_held *h)
+{
+	struct injected *s = i->injected;
+
+	if (!h->what || h->what >= WIRE_STALLS_SWITCHES)
+		return -EPROTO;
+	if (++s->held_count > HELD_TOLD)
+		return 0;
+	put_held(i, h, &s->held_lines);
+	return profile_set_meta(s->shared->writer, META_STALLS_HELD, buf_text(&s->held_lines));
 }
 
 void stalls_decode_release(struct instance *i)

@@ -69,6 +69,17 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_UNFETCHED] =
 		TRACER_STALLS_BEHIND ": it had more when "
 		"the recording ended",
+	[WIRE_STALLS_SEVERAL] =
+		"a program that ran already used more than one GPU context, and instructions of "
+		"such a one can be sampled only with one: start it with 'xpuprof record --stalls -- "
+		"COMMAND'",
+	[WIRE_STALLS_EARLIER] =
+		"instructions of a program that ran already were not sampled, as a thread may have "
+		"been in a call of the driver since before the recording: record for longer",
+	[WIRE_STALLS_INSIDE] =
+		"instructions of a program that ran already were not sampled, as one of its threads "
+		"always was in a call of the driver: record for longer, or start it with 'xpuprof "
+		"record --stalls -- COMMAND'",
 };
 // clang-format on
 

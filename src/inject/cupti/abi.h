@@ -409,6 +409,8 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(RegisterComputeCrcCallback, (cupti_compute_checksum compute))                     \
 	OPTIONAL(PCSamplingEnable, (struct cupti_sampling_context * params))                       \
 	OPTIONAL(PCSamplingDisable, (struct cupti_sampling_context * params))                      \
+	OPTIONAL(PCSamplingStart, (struct cupti_sampling_context * params))                        \
+	OPTIONAL(PCSamplingStop, (struct cupti_sampling_context * params))                         \
 	OPTIONAL(PCSamplingSetConfigurationAttribute, (struct cupti_sampling_settings * params))   \
 	OPTIONAL(PCSamplingGetConfigurationAttribute, (struct cupti_sampling_settings * params))   \
 	OPTIONAL(PCSamplingGetNumStallReasons, (struct cupti_stall_count * params))                \

@@ -37,6 +37,11 @@
 #define CLOCK_STEP_NS 100000
 #define LAUNCHES_NS   50000000
 
+/* In a program that was joined sampling is switched off in this time; and then, whenever it is
+ * tried again. */
+#define SAMPLING_END_NS 2000000000ull
+#define AGAIN_NS	300000000ull
+
 struct cupti cupti;
 struct cuda_driver cuda_driver;
 
@@ -154,7 +159,7 @@ static void give_up_buffers(void)
 
 static void leave(void)
 {
-	if (health_has_ended())
+	if (health_has_ended() || sampling_late_is_kept())
 		return;
 	if (library.joined && cupti.may_call)
 		give_up_buffers();
@@ -163,12 +168,26 @@ static void leave(void)
 	pthread_mutex_unlock(&library.no_fork);
 }
 
+/* The program ran all the time, and sampling is on. */
+static bool let_go(void)
+{
+	if (!sampling_late_is_kept())
+		return true;
+	sampling_late_leave();
+	for (uint64_t end_ns = now_ns() + AGAIN_NS; !sampling_late_end();)
+		if (now_ns() > end_ns)
+			return false;
+	disable_callbacks();
+	leave();
+	return true;
+}
+
 /* CUPTI itself stays: to unload it in a program that goes on is not known to be safe. */
 static bool release_all(void)
 {
 	if (cupti.may_call && !health_has_ended())
 		give_up_buffers();
-	if (cupti.may_call)
+	if (cupti.may_call || sampling_has_abandoned())
 		return false;
 	buffers_release();
 	if (cupti.handle && cupti.was_there)
@@ -190,7 +209,8 @@ static enum wire_reason start(void)
 	reason = buffers_init() ? WIRE_REASON_MEMORY : subscribe();
 	if (reason)
 		return reason;
-	if (library.stalls)
+	/* CUPTI would never forget whose function it has. */
+	if (library.stalls && !library.joined)
 		images_init();
 	if (!enable_activity())
 		return WIRE_REASON_NONE;
@@ -275,7 +295,25 @@ static void tick(void)
 	if (!library.stalls)
 		return;
 	images_send();
+	if (library.joined)
+		sampling_late_tick();
 	sampling_drain_if_due();
+}
+
+/* The program goes on meanwhile. */
+static void end_sampling(void)
+{
+	uint64_t end_ns = now_ns() + SAMPLING_END_NS;
+
+	sampling_late_leave();
+	while (!sampling_late_end()) {
+		if (now_ns() > end_ns) {
+			sampling_late_keep();
+			return;
+		}
+		flush();
+		drain();
+	}
 }
 
 /* Where a graph waits to run when records are switched off, and is launched again, CUPTI (13.0)
@@ -285,6 +323,8 @@ static void stop(void)
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
 	bool works = health_ask(0);
 
+	if (library.stalls && library.joined)
+		end_sampling();
 	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
@@ -303,6 +343,8 @@ static void finish(bool program_goes_on)
 	if (!program_goes_on)
 		health_ask(0);
 	if (library.stalls) {
+		if (library.joined)
+			sampling_late_give_up();
 		sampling_finish(program_goes_on);
 		images_finish();
 	}
@@ -316,12 +358,18 @@ static void discard(void)
 	images_drop();
 }
 
+static uint64_t sleep_ns(uint64_t most_ns)
+{
+	return library.stalls && library.joined ? sampling_late_sleep_ns(most_ns) : most_ns;
+}
+
 static const struct inject_api api = {
 	.can_join = true,
 	.start = start,
 	.follow_calls = follow_calls,
 	.follow = follow,
 	.tick = tick,
+	.sleep_ns = sleep_ns,
 	.flush = flush,
 	.drain = drain,
 	.stop = stop,
@@ -329,6 +377,7 @@ static const struct inject_api api = {
 	.finalize = finalize,
 	.discard = discard,
 	.leave = leave,
+	.let_go = let_go,
 	.release = release_all,
 	.forget = claims_forget,
 };

@@ -13,6 +13,9 @@
  *	activity.c    activity records to ring records: our thread
  *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed;
  *	              sampling_setup.c: how they are taken; sampling_window.c: how they are sent
+ *	              sampling_late.c: where sampling begins and ends in a program that runs
+ *	inside.c      threads that are in calls of the driver, and that are held: the launch path, then;
+ *	              earlier.c: calls that began before they were counted
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	images.c      images of GPU code: our thread, and where modules are loaded
  *	nvtx.c        the program's first call of NVTX

@@ -18,6 +18,7 @@
 #include "inject/cupti/graphs.h"
 #include "inject/cupti/health.h"
 #include "inject/cupti/images.h"
+#include "inject/cupti/inside.h"
 #include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/streams.h"
@@ -192,8 +193,17 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 		sampling_launched();
 }
 
+/* In a program that was joined contexts are found by their calls. */
+static void context_begins(void *context)
+{
+	if (!library.joined)
+		sampling_context_created(context);
+}
+
 static void context_ends(void *context)
 {
+	if (inside_is_counted())
+		inside_context_ends(context);
 	if (library.syncs)
 		streams_end_all(context);
 	if (library.stalls)
@@ -206,7 +216,7 @@ static void on_context_or_module(uint32_t id, const struct cupti_resource_data *
 
 	begin_slow(&u);
 	if (id == CUPTI_RESOURCE_CONTEXT_CREATED)
-		sampling_context_created(d->context);
+		context_begins(d->context);
 	else if (id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING)
 		context_ends(d->context);
 	else if (d->descriptor)
@@ -246,6 +256,9 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
  * recording has just stopped. */
 static bool is_wanted(uint32_t domain, uint32_t id)
 {
+	if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING &&
+		inside_is_counted() && sampling_late_is_kept())
+		return true;
 	if (is_recording() || !is_alive())
 		return is_recording();
 	if (domain == CUPTI_DOMAIN_RESOURCE)
@@ -272,11 +285,27 @@ static void on_call(
 		leave(info, domain, id, pack_call(domain, id), d);
 }
 
+/* Of a call of the driver: false elsewhere. */
+static bool is_at(uint32_t site, uint32_t domain, const void *data)
+{
+	return domain == CUPTI_DOMAIN_DRIVER &&
+	       ((const struct cupti_callback_data *)data)->site == site;
+}
+
+static void *context_of_call(uint32_t domain, const void *data)
+{
+	return domain == CUPTI_DOMAIN_DRIVER ? ((const struct cupti_callback_data *)data)->context
+					     : NULL;
+}
+
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 {
 	const void *frame = __builtin_frame_address(0);
 	uint32_t *inside = leave_enter(frame);
+	bool counted = data && inside_is_counted();
 
+	if (counted && !is_at(CUPTI_SITE_EXIT, domain, data))
+		inside_enter(context_of_call(domain, data));
 	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
 		health_on_state(id, data);
 	if (domain == CUPTI_DOMAIN_RESOURCE && library.finalize)
@@ -289,6 +318,8 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 		else
 			on_call(domain, id, data, frame);
 	}
+	if (counted && !is_at(CUPTI_SITE_ENTER, domain, data))
+		inside_exit();
 	leave_exit(inside);
 }
 
@@ -305,6 +336,14 @@ static void enable_resources(bool on, const uint32_t *ids, size_t count)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, ids[n]);
 }
 
+/* Sampling can only be switched when no thread is in any call. */
+static void count_all_calls(void)
+{
+	sampling_late_prepare();
+	cupti.EnableDomain(true, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
+	sampling_late_begin();
+}
+
 unsigned int enable_call_callbacks(void)
 {
 	struct cupti *c = &cupti;
@@ -318,6 +357,8 @@ unsigned int enable_call_callbacks(void)
 			accepted +=
 				!c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
+	if (library.stalls && library.joined)
+		count_all_calls();
 	return accepted;
 }
 
@@ -328,7 +369,11 @@ unsigned int enable_call_callbacks(void)
 void disable_call_callbacks(void)
 {
 	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_RUNTIME);
+	if (sampling_late_is_kept())
+		return;
 	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
+	if (inside_is_counted())
+		sampling_late_over();
 }
 
 unsigned int enable_callbacks(void)

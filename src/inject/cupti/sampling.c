@@ -62,19 +62,19 @@ static struct {
 	.slots = {[0 ... CONTEXTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}},
 };
 
-static uint32_t state_of(const struct sampling_slot *p)
+enum sampling_state sampling_state_of(const struct sampling_slot *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
 
-static void set_state(struct sampling_slot *p, enum sampling_state state)
+void sampling_set_state(struct sampling_slot *p, enum sampling_state state)
 {
 	__atomic_store_n(&p->state, state, __ATOMIC_RELEASE);
 }
 
 /* ---- refusals ---- */
 
-static enum wire_stalls_refusal refusal_of(int result)
+unsigned int sampling_refusal_of(int result)
 {
 	switch (result) {
 	case CUPTI_RIGHTS:
@@ -97,14 +97,14 @@ static enum wire_stalls_refusal refusal_of(int result)
 	}
 }
 
-static bool came_too_fast(enum wire_stalls_refusal refusal)
+static bool came_too_fast(unsigned int refusal)
 {
 	return refusal == WIRE_STALLS_OVERRUN || refusal == WIRE_STALLS_UNFETCHED;
 }
 
 /* Once for each kind of refusal. */
-static void report_holder(const struct sampling_slot *p, enum wire_stalls_refusal refusal,
-	int result, const struct claim_holder *holder)
+void sampling_report_holder(const struct sampling_slot *p, unsigned int refusal, int result,
+	const struct claim_holder *holder)
 {
 	struct wire_stalls_refused record = {
 		.type = WIRE_STALLS_REFUSED,
@@ -124,17 +124,16 @@ static void report_holder(const struct sampling_slot *p, enum wire_stalls_refusa
 		__atomic_fetch_and(&sampling.refusals, ~bit, __ATOMIC_RELAXED);
 }
 
-static void report_refusal(
-	const struct sampling_slot *p, enum wire_stalls_refusal refusal, int result)
+void sampling_report_refusal(const struct sampling_slot *p, unsigned int refusal, int result)
 {
-	report_holder(p, refusal, result, &(struct claim_holder){0});
+	sampling_report_holder(p, refusal, result, &(struct claim_holder){0});
 }
 
-static void release(struct sampling_slot *p)
+void sampling_release(struct sampling_slot *p)
 {
 	sampling_release_setup(p);
 	p->context = NULL;
-	set_state(p, SAMPLING_FREE);
+	sampling_set_state(p, SAMPLING_FREE);
 }
 
 /* ---- CUPTI; the slot's lock is held ---- */
@@ -170,15 +169,14 @@ static void give_up(struct sampling_slot *p, int result, bool ours)
 		result == CUPTI_INVALID_CONTEXT)
 		return;
 	if (result == CUPTI_OUT_OF_MEMORY)
-		report_refusal(p, WIRE_STALLS_OVERRUN, result);
+		sampling_report_refusal(p, WIRE_STALLS_OVERRUN, result);
 	else if (result != CUPTI_UNKNOWN)
-		report_refusal(p, refusal_of(result), result);
+		sampling_report_refusal(p, sampling_refusal_of(result), result);
 	else if (!ours || health_ask(result))
-		report_refusal(p, WIRE_STALLS_DISPLACED, result);
+		sampling_report_refusal(p, WIRE_STALLS_DISPLACED, result);
 }
 
-/* All samples that have come, as one stretch of time: whether there were any. */
-static bool fetch(struct sampling_slot *p, bool ours)
+bool sampling_fetch(struct sampling_slot *p, bool ours)
 {
 	uint64_t end_ns = now_ns() - LATENCY_NS;
 	bool some = false;
@@ -195,7 +193,7 @@ static bool fetch(struct sampling_slot *p, bool ours)
 			health_worked();
 		some |= p->fetched.data.samples || p->fetched.data.count;
 		sampling_send(p, &p->fetched, end_ns, ours);
-		if (!remaining || state_of(p) != SAMPLING_ON)
+		if (!remaining || sampling_state_of(p) != SAMPLING_ON)
 			break;
 	}
 	if (p->since_ns < end_ns)
@@ -213,22 +211,27 @@ static void disable(const struct sampling_slot *p)
 	cupti.PCSamplingDisable(&params);
 }
 
+void sampling_close(struct sampling_slot *p, bool ours)
+{
+	uint32_t device = p->device;
+
+	count(WIRE_LOST_STALLS,
+		p->rest.data.remaining); /* instructions: of each one sample at least */
+	sampling_send(p, &p->rest, now_ns(), ours);
+	sampling_release(p);
+	claim_release(device);
+}
+
 /* The last samples: those that CUPTI has not decoded yet come when sampling is switched off. In the
  * program's thread. */
 static void end(struct sampling_slot *p)
 {
-	uint32_t device = p->device;
-
-	if (state_of(p) == SAMPLING_ON)
-		fetch(p, false);
+	if (sampling_state_of(p) == SAMPLING_ON)
+		sampling_fetch(p, false);
 	launches_hold();
 	disable(p);
 	launches_release();
-	count(WIRE_LOST_STALLS,
-		p->rest.data.remaining); /* instructions: of each one sample at least */
-	sampling_send(p, &p->rest, now_ns(), false);
-	release(p);
-	claim_release(device);
+	sampling_close(p, false);
 }
 
 /* ---- a context is made ---- */
@@ -262,16 +265,20 @@ static int enable_held(struct sampling_slot *p)
 	return result;
 }
 
-static bool has_functions(const struct cupti *c)
+bool sampling_is_possible(void)
 {
+	const struct cupti *c = &cupti;
+
 	return c->GetDeviceId && c->GetContextId && c->PCSamplingEnable && c->PCSamplingDisable &&
 	       c->PCSamplingSetConfigurationAttribute && c->PCSamplingGetConfigurationAttribute &&
 	       c->PCSamplingGetNumStallReasons && c->PCSamplingGetStallReasons &&
 	       c->PCSamplingGetData;
 }
 
-static struct sampling_slot *claim_slot(void)
+struct sampling_slot *sampling_claim_slot(void)
 {
+	if (!sampling_make_windows())
+		return NULL;
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		uint32_t expected = SAMPLING_FREE;
 
@@ -282,27 +289,15 @@ static struct sampling_slot *claim_slot(void)
 	return NULL;
 }
 
-void sampling_context_created(void *context)
+unsigned int sampling_claim(
+	struct sampling_slot *p, void *context, struct claim_holder *ret_holder, int *ret_result)
 {
 	const struct cupti *c = &cupti;
-	struct claim_holder holder = {0};
-	struct sampling_slot none = {0}, *p;
-	unsigned int refusal;
 	int result;
 
-	if (!has_functions(c)) {
-		report_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
-		return;
-	}
-	if (!claim_samples(0)) {
-		report_refusal(&none, WIRE_STALLS_BUSY, 0);
-		return;
-	}
-	p = sampling_make_windows() ? claim_slot() : NULL;
-	if (!p) {
-		report_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
-		return;
-	}
+	*ret_result = 0;
+	if (!claim_samples(0))
+		return WIRE_STALLS_BUSY;
 	p->context = context;
 	p->device = p->id = 0;
 	result = c->GetDeviceId(context, &p->device);
@@ -310,29 +305,63 @@ void sampling_context_created(void *context)
 		result = c->GetContextId(context, &p->id);
 	if (!result && p->device >= WIRE_DEVICES)
 		result = CUPTI_NOT_SUPPORTED;
-	refusal = result ? refusal_of(result) : claim_device(p->device, &holder);
+	*ret_result = result;
+	return result ? sampling_refusal_of(result) : claim_device(p->device, ret_holder);
+}
+
+void sampling_context_created(void *context)
+{
+	struct claim_holder holder = {0};
+	struct sampling_slot none = {0}, *p;
+	unsigned int refusal;
+	int result;
+
+	if (!sampling_is_possible()) {
+		sampling_report_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
+		return;
+	}
+	p = sampling_claim_slot();
+	if (!p) {
+		sampling_report_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
+		return;
+	}
+	refusal = sampling_claim(p, context, &holder, &result);
 	if (refusal == WIRE_STALLS_STRANGER) {
-		report_holder(p, refusal, 0, &holder);
+		sampling_report_holder(p, refusal, 0, &holder);
 		refusal = 0;
 	}
 	if (!refusal) {
 		result = enable_held(p);
-		refusal = result ? refusal_of(result) : 0;
+		refusal = result ? sampling_refusal_of(result) : 0;
 	}
 	if (refusal) {
-		report_holder(p, refusal, result, &holder);
-		release(p);
+		sampling_report_holder(p, refusal, result, &holder);
+		sampling_release(p);
 		return;
 	}
 	p->since_ns = now_ns();
-	set_state(p, SAMPLING_ON);
+	sampling_set_state(p, SAMPLING_ON);
 }
 
 /* ---- and ends ---- */
 
 static bool is_on(const struct sampling_slot *p)
 {
-	return state_of(p) == SAMPLING_ON || state_of(p) == SAMPLING_GIVEN_UP;
+	return sampling_state_of(p) == SAMPLING_ON || sampling_state_of(p) == SAMPLING_GIVEN_UP;
+}
+
+static void abandon(struct sampling_slot *p)
+{
+	sampling_set_state(p, SAMPLING_ABANDONED);
+	sampling_report_refusal(p, WIRE_STALLS_LATE, 0);
+}
+
+bool sampling_has_abandoned(void)
+{
+	for (uint32_t n = 0; n < CONTEXTS; n++)
+		if (sampling_state_of(&sampling.slots[n]) == SAMPLING_ABANDONED)
+			return true;
+	return false;
 }
 
 void sampling_context_ends(void *context)
@@ -343,11 +372,13 @@ void sampling_context_ends(void *context)
 		if (!is_on(p) || p->context != context)
 			continue;
 		if (!sampling_lock_patiently(&p->lock)) {
-			set_state(p, SAMPLING_ABANDONED);
-			report_refusal(p, WIRE_STALLS_LATE, 0);
+			abandon(p);
 			return;
 		}
-		end(p);
+		if (!library.joined)
+			end(p);
+		else if (!sampling_late_context_ends(p))
+			abandon(p);
 		pthread_mutex_unlock(&p->lock);
 		return;
 	}
@@ -390,10 +421,10 @@ static bool drain(void)
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		struct sampling_slot *p = &sampling.slots[n];
 
-		if (state_of(p) != SAMPLING_ON || pthread_mutex_trylock(&p->lock))
+		if (sampling_state_of(p) != SAMPLING_ON || pthread_mutex_trylock(&p->lock))
 			continue;
-		if (state_of(p) == SAMPLING_ON)
-			some |= fetch(p, true);
+		if (sampling_state_of(p) == SAMPLING_ON)
+			some |= sampling_fetch(p, true);
 		pthread_mutex_unlock(&p->lock);
 	}
 	if (some)
@@ -414,7 +445,7 @@ void sampling_drain_if_due(void)
 static bool is_any(bool fast)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++)
-		if (state_of(&sampling.slots[n]) == SAMPLING_ON &&
+		if (sampling_state_of(&sampling.slots[n]) == SAMPLING_ON &&
 			(!fast || sampling.slots[n].is_fast))
 			return true;
 	return false;
@@ -423,8 +454,9 @@ static bool is_any(bool fast)
 static void report_unfetched(void)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++)
-		if (state_of(&sampling.slots[n]) == SAMPLING_ON && sampling.slots[n].is_fast)
-			report_refusal(&sampling.slots[n], WIRE_STALLS_UNFETCHED, 0);
+		if (sampling_state_of(&sampling.slots[n]) == SAMPLING_ON &&
+			sampling.slots[n].is_fast)
+			sampling_report_refusal(&sampling.slots[n], WIRE_STALLS_UNFETCHED, 0);
 }
 
 /* If CUPTI may be far behind, it is waited for as long as something comes. */

@@ -77,7 +77,11 @@ static int configure(struct sampling_slot *p)
 	const struct cupti *c = &cupti;
 	uint64_t clock_hz = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000;
 	uint8_t period = choose_period(p, clock_hz);
+	size_t first = library.joined ? 0 : 1;
 	struct cupti_sampling_setting settings[] = {
+		/* In a program that was joined: so instructions of modules are sampled, too, that
+		 * were loaded earlier. */
+		{.attribute = CUPTI_SAMPLING_START_STOP, .number = 1},
 		{
 			.attribute = CUPTI_SAMPLING_MODE,
 			.number = library.stalls == WIRE_STALLS_EXACT ? CUPTI_SAMPLING_SERIALIZED
@@ -97,8 +101,8 @@ static int configure(struct sampling_slot *p)
 	struct cupti_sampling_settings params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_settings, settings),
 		.context = p->context,
-		.count = sizeof(settings) / sizeof(settings[0]) - (period ? 0 : 2),
-		.settings = settings,
+		.count = sizeof(settings) / sizeof(settings[0]) - first - (period ? 0 : 2),
+		.settings = settings + first,
 	};
 	int result = c->PCSamplingSetConfigurationAttribute(&params);
 

@@ -53,6 +53,35 @@ struct sampling_slot {
 	char (*names)[CUPTI_STALL_NAME_BYTES];
 };
 
+struct claim_holder;
+
+/* sampling.c. What is not marked needs the slot's lock. */
+enum sampling_state sampling_state_of(const struct sampling_slot *p); /* no lock */
+void sampling_set_state(struct sampling_slot *p, enum sampling_state state);
+/* A free one; NULL: there is none, or no memory. No lock. */
+struct sampling_slot *sampling_claim_slot(void);
+/* Whether this CUPTI can sample. No lock. */
+bool sampling_is_possible(void);
+/* Identifies the slot's context and claims its device: 0, or why not; *ret_result is CUPTI's. A
+ * claim that others contest (WIRE_STALLS_STRANGER) is made. */
+unsigned int sampling_claim(
+	struct sampling_slot *p, void *context, struct claim_holder *ret_holder, int *ret_result);
+void sampling_report_refusal(
+	const struct sampling_slot *p, unsigned int refusal, int result); /* no lock */
+void sampling_report_holder(const struct sampling_slot *p, unsigned int refusal, int result,
+	const struct claim_holder *holder); /* no lock */
+unsigned int sampling_refusal_of(int result);
+/* All samples that have come, as one stretch of time: whether there were any. */
+bool sampling_fetch(struct sampling_slot *p, bool ours);
+/* Sends what came when sampling was disabled, and frees the slot and the device. */
+void sampling_close(struct sampling_slot *p, bool ours);
+/* Frees a slot that was never on. */
+void sampling_release(struct sampling_slot *p);
+
+/* sampling_late.c: the same switch, in the program's thread that ends a context. The slot's lock is
+ * held. False: it could not be switched off. */
+bool sampling_late_context_ends(struct sampling_slot *p);
+
 /* sampling_setup.c: where sampling is on, once. Sets how CUPTI samples the slot's context and makes
  * its buffers and the names of its reasons: 0 or a result of CUPTI's. */
 int sampling_set_up(struct sampling_slot *p);

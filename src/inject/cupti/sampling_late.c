@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Instructions are sampled in a program that was joined:
+ *
+ *	our thread                               the program's threads
+ *	callbacks of all calls on                ... count themselves in calls (inside.h)
+ *	no earlier call goes on (earlier.h)
+ *	hold; enable, configure, start; release  wait where they begin a call
+ *	every tick: GetData                      as ever
+ *	hold; stop, GetData, disable; release    wait where they begin a call
+ *	callbacks off
+ *
+ * CUPTI (13.0 on an H100) hangs for good if one of these steps meets another thread in a call of
+ * the driver, and each takes up to 100 ms. So they are done while calls are held. A hold that
+ * cannot be had in 20 ms is given back, and tried again after a pause of random length, so that it
+ * does not keep step with the program.
+ *
+ * With control of start and stop, instructions of modules are sampled that were loaded before.
+ * Their code is not to be had: only their functions' names.
+ *
+ * A context that ends is switched off by the thread that ends it, in the callback for that. It is
+ * itself in a call, which CUPTI bears: only others must not be.
+ *
+ * If sampling cannot be switched off it stays on, and so do callbacks, and the library: CUPTI
+ * writes into its memory. Then it is tried again now and then.
+ */
+#include "inject/cupti/claims.h"
+#include "inject/cupti/cupti.h"
+#include "inject/cupti/earlier.h"
+#include "inject/cupti/health.h"
+#include "inject/cupti/inside.h"
+#include "inject/cupti/sampling.h"
+#include "inject/cupti/sampling_slot.h"
+#include "inject/draws.h"
+#include "inject/launches.h"
+
+#define PAUSE_MIN_NS	20000000ull
+#define PAUSE_MAX_NS	250000000ull
+#define GIVE_UP_NS	60000000000ull
+#define CONTEXT_END_NS	200000000ull
+#define CONTEXT_WAIT_NS 1000000ull
+
+enum phase {
+	OFF = 0, /* it is tried to switch it on */
+	ON,
+	KEPT, /* it could not be switched off */
+	OVER,
+};
+
+static struct {
+	enum phase phase;
+	struct sampling_slot *slot;
+	uint64_t begun_ns, next_ns;
+	uint64_t pause_ns; /* about so long until the next try */
+	uint32_t tries;
+	unsigned int why; /* the latest failed */
+} late;
+
+static void pause_ns(uint64_t ns)
+{
+	struct timespec pause = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+
+	nanosleep(&pause, NULL);
+}
+
+/* Half of it to one and a half. */
+static uint64_t about(uint64_t ns)
+{
+	return ns / 2 + draws_random(now_ns()) % ns;
+}
+
+static uint64_t next_pause_ns(void)
+{
+	uint64_t ns = about(late.pause_ns);
+
+	late.pause_ns += late.pause_ns / 8;
+	if (late.pause_ns > PAUSE_MAX_NS)
+		late.pause_ns = PAUSE_MAX_NS;
+	return ns;
+}
+
+void sampling_late_prepare(void)
+{
+	inside_begin();
+}
+
+void sampling_late_begin(void)
+{
+	earlier_begin();
+	late.begun_ns = now_ns();
+	late.pause_ns = PAUSE_MIN_NS;
+}
+
+void sampling_late_over(void)
+{
+	inside_end();
+}
+
+/* ---- steps; calls are held ---- */
+
+/* `ours`: in our thread, while no child is forked. The program's thread has locks of the driver. */
+static int step(int (*function)(struct cupti_sampling_context *), const struct sampling_slot *p,
+	bool ours, uint64_t *ret_ns)
+{
+	struct cupti_sampling_context params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
+		.context = p->context,
+	};
+	uint64_t begin_ns = now_ns();
+	int result;
+
+	if (ours)
+		pthread_mutex_lock(&library.no_fork);
+	result = function(&params);
+	if (ours)
+		pthread_mutex_unlock(&library.no_fork);
+	*ret_ns = now_ns() - begin_ns;
+	return result;
+}
+
+static int set_up(struct sampling_slot *p, uint64_t *ret_ns)
+{
+	uint64_t begin_ns = now_ns();
+	int result;
+
+	pthread_mutex_lock(&library.no_fork);
+	result = sampling_set_up(p);
+	pthread_mutex_unlock(&library.no_fork);
+	*ret_ns = now_ns() - begin_ns;
+	return result;
+}
+
+/* 0 or a result of CUPTI's. */
+static int switch_on(struct sampling_slot *p, uint64_t steps_ns[3])
+{
+	int result = step(cupti.PCSamplingEnable, p, true, &steps_ns[0]);
+	uint64_t unused;
+
+	if (result)
+		return result;
+	result = set_up(p, &steps_ns[1]);
+	if (!result)
+		result = step(cupti.PCSamplingStart, p, true, &steps_ns[2]);
+	if (result)
+		step(cupti.PCSamplingDisable, p, true, &unused);
+	return result;
+}
+
+/* False: the hold was ended meanwhile. */
+static bool switch_off(struct sampling_slot *p, bool ours, uint64_t steps_ns[3])
+{
+	uint64_t begin_ns;
+
+	if (!inside_is_held())
+		return false;
+	step(cupti.PCSamplingStop, p, ours, &steps_ns[0]);
+	begin_ns = now_ns();
+	if (sampling_state_of(p) == SAMPLING_ON)
+		sampling_fetch(p, ours);
+	steps_ns[1] = now_ns() - begin_ns;
+	if (!inside_is_held())
+		return false;
+	step(cupti.PCSamplingDisable, p, ours, &steps_ns[2]);
+	return true;
+}
+
+/* ---- our thread ---- */
+
+static void report(enum wire_stalls_switch what, uint64_t held_ns, const uint64_t steps_ns[3])
+{
+	struct wire_stalls_held record = {
+		.type = WIRE_STALLS_HELD,
+		.what = (uint8_t)what,
+		.tries = late.tries,
+		.held_ns = held_ns,
+		.steps_ns = {steps_ns[0], steps_ns[1], steps_ns[2]},
+	};
+
+	send_slot(&record);
+}
+
+static void refuse(unsigned int refusal, int result, const struct claim_holder *holder)
+{
+	static const struct sampling_slot none;
+
+	late.phase = OVER;
+	sampling_report_holder(late.slot ? late.slot : &none, refusal, result, holder);
+	if (late.slot)
+		sampling_release(late.slot);
+	late.slot = NULL;
+}
+
+/* Calls are held: what refuses it; 0: it is on. */
+static unsigned int begin_held(
+	struct sampling_slot *p, struct claim_holder *holder, int *ret_result, uint64_t steps_ns[3])
+{
+	bool several, contested;
+	void *context = inside_context(&several);
+	unsigned int refusal;
+
+	if (!context)
+		return WIRE_STALLS_SEVERAL;
+	refusal = sampling_claim(p, context, holder, ret_result);
+	contested = refusal == WIRE_STALLS_STRANGER;
+	if (refusal && !contested)
+		return refusal;
+	*ret_result = switch_on(p, steps_ns);
+	if (*ret_result) {
+		claim_release(p->device);
+		return sampling_refusal_of(*ret_result);
+	}
+	p->since_ns = now_ns();
+	sampling_set_state(p, SAMPLING_ON);
+	return contested ? WIRE_STALLS_STRANGER : 0;
+}
+
+static bool get_slot(void)
+{
+	if (!late.slot)
+		late.slot = sampling_claim_slot();
+	return late.slot;
+}
+
+static void begin(void)
+{
+	uint64_t begin_ns = now_ns(), held_ns, steps_ns[3] = {0};
+	struct claim_holder holder = {0};
+	unsigned int refusal;
+	int result = 0;
+
+	late.tries++;
+	if (!inside_hold()) {
+		late.why = WIRE_STALLS_INSIDE;
+		return;
+	}
+	refusal = begin_held(late.slot, &holder, &result, steps_ns);
+	inside_release();
+	held_ns = now_ns() - begin_ns;
+	if (refusal == WIRE_STALLS_STRANGER)
+		sampling_report_holder(late.slot, refusal, 0, &holder);
+	else if (refusal) {
+		refuse(refusal, result, &holder);
+		return;
+	}
+	late.phase = ON;
+	report(WIRE_STALLS_ON, held_ns, steps_ns);
+}
+
+static void refuse_simply(unsigned int refusal)
+{
+	refuse(refusal, 0, &(struct claim_holder){0});
+}
+
+static void try_to_begin(void)
+{
+	bool several;
+	void *context = inside_context(&several);
+
+	if (several)
+		refuse_simply(WIRE_STALLS_SEVERAL);
+	else if (!context)
+		late.why = 0; /* it has asked for nothing so far */
+	else if (!sampling_is_possible() || !cupti.PCSamplingStart || !cupti.PCSamplingStop)
+		refuse_simply(WIRE_STALLS_NO_FUNCTION);
+	else if (!get_slot())
+		refuse_simply(WIRE_STALLS_CONTEXTS);
+	else if (!earlier_have_ended())
+		late.why = WIRE_STALLS_EARLIER;
+	else
+		begin();
+}
+
+static bool is_on(const struct sampling_slot *p)
+{
+	return sampling_state_of(p) == SAMPLING_ON || sampling_state_of(p) == SAMPLING_GIVEN_UP;
+}
+
+/* Contexts may have come and gone. */
+static void follow_contexts(void)
+{
+	static const struct sampling_slot none;
+	bool several;
+
+	(void)inside_context(&several);
+	if (several)
+		sampling_report_refusal(&none, WIRE_STALLS_SEVERAL, 0);
+	if (is_on(late.slot))
+		return;
+	late.slot = NULL;
+	late.phase = several ? OVER : OFF;
+	late.begun_ns = now_ns();
+}
+
+void sampling_late_give_up(void)
+{
+	if (late.phase == OFF && late.why)
+		refuse_simply(late.why);
+}
+
+uint64_t sampling_late_sleep_ns(uint64_t most_ns)
+{
+	uint64_t now = now_ns();
+
+	if (late.phase != OFF || health_has_ended() || late.next_ns >= now + most_ns)
+		return most_ns;
+	return late.next_ns > now ? late.next_ns - now : 1;
+}
+
+void sampling_late_tick(void)
+{
+	if (late.phase == ON)
+		follow_contexts();
+	if (late.phase != OFF || health_has_ended() || now_ns() < late.next_ns)
+		return;
+	try_to_begin();
+	late.next_ns = now_ns() + next_pause_ns();
+	if (now_ns() - late.begun_ns > GIVE_UP_NS)
+		sampling_late_give_up();
+}
+
+/* True: it is off. The slot's lock is held. */
+static bool try_to_end(struct sampling_slot *p)
+{
+	uint64_t begin_ns, held_ns, steps_ns[3] = {0};
+	bool off;
+
+	if (sampling_state_of(p) == SAMPLING_ON)
+		sampling_fetch(p, true);
+	late.tries++;
+	begin_ns = now_ns();
+	if (!inside_hold())
+		return false;
+	off = switch_off(p, true, steps_ns);
+	inside_release();
+	held_ns = now_ns() - begin_ns;
+	if (!off)
+		return false;
+	sampling_close(p, true);
+	report(WIRE_STALLS_OFF, held_ns, steps_ns);
+	return true;
+}
+
+static bool is_off(struct sampling_slot *p)
+{
+	bool off;
+
+	if (!is_on(p))
+		return true;
+	if (pthread_mutex_trylock(&p->lock))
+		return false;
+	off = !is_on(p) || try_to_end(p);
+	pthread_mutex_unlock(&p->lock);
+	return off;
+}
+
+void sampling_late_leave(void)
+{
+	sampling_late_give_up();
+	late.pause_ns = PAUSE_MIN_NS;
+	late.tries = 0;
+}
+
+bool sampling_late_end(void)
+{
+	if ((late.phase == ON || late.phase == KEPT) && !health_has_ended() && !is_off(late.slot)) {
+		pause_ns(next_pause_ns());
+		return false;
+	}
+	late.phase = OVER;
+	return true;
+}
+
+void sampling_late_keep(void)
+{
+	__atomic_store_n(&late.phase, KEPT, __ATOMIC_RELAXED);
+	report(WIRE_STALLS_KEPT, 0, (uint64_t[3]){0});
+}
+
+bool sampling_late_is_kept(void)
+{
+	return __atomic_load_n(&late.phase, __ATOMIC_RELAXED) == KEPT;
+}
+
+/* ---- the program's thread ---- */
+
+bool sampling_late_context_ends(struct sampling_slot *p)
+{
+	uint64_t deadline_ns = now_ns() + CONTEXT_END_NS, unused[3];
+	bool off = false;
+
+	while (!off && now_ns() < deadline_ns) {
+		if (!inside_hold()) {
+			pause_ns(about(CONTEXT_WAIT_NS));
+			continue;
+		}
+		off = switch_off(p, false, unused);
+		inside_release();
+	}
+	if (off)
+		sampling_close(p, false);
+	return off;
+}

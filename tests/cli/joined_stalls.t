@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`xpuprof record -p --stalls` samples GPU instructions of programs that run already, on the simulated CUDA. As NVIDIA's, its
+CUPTI hangs for good if sampling is switched while another thread is in a call of the driver: then nothing is sampled here, and
+the library never leaves. tests/gpu/joined_stalls.py does the same on a real GPU.
+
+usage: joined_stalls.t [options|rounds|prepared|calls|forks|contexts|ends...]"""
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap
+from joining import (ROUNDS, end_well, has_library, is_left, lost, record_joined, report, run_parts, running, state_of, text_of,
+                     wait_for, whole, why_not)
+from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stays
+
+
+def check_options():
+    for options, says in ((["-a", "--stalls"], "--stalls"), (["-p", "1", "--stalls=exact"], "--stalls=exact needs a command")):
+        done = subprocess.run([tap.PROGRAM, "record", *options], stderr=subprocess.PIPE, text=True)
+        tap.result(done.returncode == 2 and says in done.stderr, f"'{' '.join(options)}' is refused", done.stderr)
+
+
+def check_rounds():
+    """All is recorded as without --stalls, for the second time, too; and sums are what they are elsewhere."""
+    with running(ROUNDS, "--threads", "3", "--pause", "1000") as program:
+        for time_of in ("first", "second"):
+            done = record_joined(program.pid, "--stalls", seconds=1.5)
+            sampled(f"rounds, for the {time_of} time", done, "count_a_us5", "count_b_us3")
+            wait_for(lambda: is_left(program.pid))
+            tap.result(state_of(program.pid)[2] == ["/memfd:xpuprof-stay"] and not has_library(program.pid),
+                       "only a page stays", state_of(program.pid))
+            whole(f"rounds, for the {time_of} time")
+        tap.result("code that was loaded before the recording cannot be had" in done.stderr,
+                   "the summary says which code is missing", done.stderr)
+        said = report()["meta"]
+        tap.result("process" in said.get("stalls_held", "") and "held for" in tap.run(tap.PROGRAM, "report", "p.xpu"),
+                   "the report says how long the program was held", said)
+        check_sums()
+        tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
+
+
+def check_prepared():
+    with running(ROUNDS, "--threads", "2", "--pause", "1000", prepared=True) as program:
+        done = record_joined(program.pid, "--stalls", seconds=3)
+        sampled("a prepared program", done, "count_a_us5")
+        tap.result(report()["meta"].get("woken") == str(program.pid), "whose library was woken", report()["meta"])
+        whole("a prepared program")
+        tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
+
+
+def check_sums():
+    """The time of kernels' instructions is their GPU time."""
+    folded = tap.run(tap.PROGRAM, "export", "--view", "stall", "--to", "folded", "--unit", "ns", "-o", "-", "p.xpu").splitlines()
+    by_kernel = {}
+    for line in folded:
+        stack, ns = line.rsplit(" ", 1)
+        for kernel in re.findall(r"\[GPU_Kernel\]([a-z_0-9]+)", stack):
+            by_kernel[kernel] = by_kernel.get(kernel, 0) + int(ns)
+    kernels = {kernel["name"]: kernel["total_ns"] for kernel in report_stalls()["kernels"]}
+    tap.result(by_kernel == kernels and kernels, "the time of each kernel's instructions is its GPU time", by_kernel, kernels)
+
+
+def check_calls():
+    for what in (["launch", "copy"], ["host", "launch"], ["signals", "launch"], ["locks"], ["sleeps", "launch"]):
+        with running(HELD, *what) as program:
+            sampled(" and ".join(what), record_joined(program.pid, "--stalls", "--gpu-only", seconds=1), "early_us20")
+            ends(program, " and ".join(what))
+
+
+def check_forks():
+    with running(HELD, "forks", "launch") as program:
+        sampled("forks", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1.5), "early_us20")
+        ends(program, "forks")
+
+
+def check_contexts():
+    with running(HELD, "contexts", "launch") as program:
+        done = record_joined(program.pid, "--stalls", "--gpu-only", seconds=1)
+        tap.result("more than one GPU context" in done.stderr and lost().get("stalls_refused") == 1 and not held_ms(done.stderr, "begin"),
+                   "a program with two contexts is refused, with the reason", done.stderr)
+        ends(program, "contexts")
+
+
+def check_ends():
+    """Where the context ends the thread that ends it switches sampling off; the next one is sampled, too."""
+    with running(HELD, "ends") as program:
+        recorder = recording(program.pid)
+        begun()
+        program.send_signal(signal.SIGUSR1)
+        again = begun(2)
+        recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate()[1]
+        tap.result(again and len(held_ms(said, "begin")) == 2 and len(held_ms(said, "end")) == 1,
+                   "a context ends while it is sampled, and the next is sampled", said, text_of("log"))
+        tap.result(wait_for(lambda: not stays(program.pid)), "and the library leaves", said)
+        ends(program, "ends")
+
+
+def check():
+    run_parts(check_options, check_rounds, check_prepared, check_calls, check_forks, check_contexts, check_ends)
+
+
+tap.main(check, why_not)

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that run already and are to have their instructions sampled, where that does not go by itself: on the simulated CUDA,
+whose CUPTI hangs for good if sampling is switched while another thread is in a call of the driver.
+
+usage: joined_stalls_harm.t [waits|earlier|never|exits|kills...]"""
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap
+from joining import has_library, is_left, lost, record, record_joined, run_parts, running, state_of, text_of, wait_for, why_not
+from joining_stalls import HELD, begun, ends, held_ms, recording, sampled, stalls, stays
+
+KILLS = int(os.environ.get("JOINED_STALLS_KILLS", 30))
+
+
+def check_waits():
+    """One that waits 300 ms for the GPU at a time is held when it has just come out, after some tries."""
+    with running(HELD, "waits", "launch") as program:
+        recorder = recording(program.pid)
+        on = begun()
+        time.sleep(0.5)
+        recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate()[1]
+        tap.result(on and stalls().get("early_us20", 0) > 0 and held_ms(said, "begin"), "waits: instructions are sampled after some tries", said)
+        tap.result(wait_for(lambda: not stays(program.pid), 60), "waits: the library leaves, if by and by", said)
+        ends(program, "waits")
+
+
+def check_earlier():
+    """A call that began before the library came is not seen. It is waited for."""
+    with running(HELD, "since", "launch") as program:
+        short = record(program.pid, "--stalls", "--gpu-only", seconds="1")
+        tap.result("since before the recording" in short.stderr and lost().get("stalls_refused") == 1 and "waited" not in text_of("log"),
+                   "while a call goes on that began before, nothing is switched, and that is said", short.stderr, lost())
+        sampled("when it has ended", record_joined(program.pid, "--stalls", "--gpu-only", seconds=6), "early_us20")
+        tap.result("waited" in text_of("log"), "which it had", text_of("log"))
+        ends(program, "since")
+    with running(HELD, "spins", "launch") as program:
+        done = record(program.pid, "--stalls", "--gpu-only", seconds="1")
+        tap.result("since before the recording" in done.stderr and not stalls(), "a thread that only runs could be in one",
+                   done.stderr)
+        ends(program, "spins")
+
+
+def check_never():
+    """If the hold for the end cannot be had, sampling stays on and the library stays, until it can."""
+    with running(HELD, "never", "launch") as program:
+        recorder = recording(program.pid)
+        begun()
+        program.send_signal(signal.SIGUSR1)
+        wait_for(lambda: text_of("log").count("inside") == 2)
+        recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate()[1]
+        tap.result(f"sampling goes on in process {program.pid}" in said and stays(program.pid) and
+                   stalls().get("early_us20", 0) > 0, "what cannot be switched off stays on, with the library, and that is said", said)
+        tap.result("cannot leave" in said, "as is that the library stays", said)
+        program.send_signal(signal.SIGUSR2)
+        tap.result(wait_for(lambda: not stays(program.pid), 60), "when it can be, it is, and the library leaves",
+                   state_of(program.pid))
+        sampled("and the next recording", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1), "early_us20")
+        program.send_signal(signal.SIGUSR1)
+        wait_for(lambda: text_of("log").count("inside") == 4)
+        done = record(program.pid, "--stalls", "--gpu-only", seconds="2")
+        tap.result("always was in a call" in done.stderr and lost().get("stalls_refused") == 1 and not has_library(program.pid),
+                   "one that always is in a call is not sampled, with the reason", done.stderr)
+        ends(program, "never")
+
+
+def check_exits():
+    """A program ends in whatever moment of the beginning."""
+    random.seed(11)
+    wrong = []
+    for _ in range(6):
+        with running(HELD, "exits", "launch", "copy") as program:
+            recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--stalls", "--gpu-only", "-o", "e.xpu", "-p", str(program.pid)],
+                                        stderr=subprocess.DEVNULL)
+            wait_for(lambda: has_library(program.pid))
+            time.sleep(random.uniform(0, 0.2))
+            program.send_signal(signal.SIGUSR1)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(15)
+            if program.poll() != 0 or recorder.wait(30):
+                wrong.append((program.poll(), recorder.poll(), text_of("log")[-200:]))
+    tap.result(not wrong, "a program that exits while it is held, or soon after, ends as alone", *wrong)
+
+
+def check_kills():
+    random.seed(5)
+    with running(HELD, "launch", "copy", "forks") as program:
+        for _ in range(KILLS):
+            recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "--stalls", "--gpu-only", "-o", "k.xpu", "-p", str(program.pid)])
+            time.sleep(random.uniform(0.02, 0.6))
+            recorder.kill()
+            recorder.wait()
+            if program.poll() is not None:
+                break
+        tap.result(program.poll() is None, f"a recorder that is killed {KILLS} times harms nothing", text_of("log")[-300:])
+        tap.result(wait_for(lambda: is_left(program.pid), 60), "nothing of the library stays, by and by", state_of(program.pid))
+        sampled("the next recording", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1), "early_us20")
+        ends(program, "kills")
+
+
+def check():
+    run_parts(check_waits, check_earlier, check_never, check_exits, check_kills)
+
+
+tap.main(check, why_not)

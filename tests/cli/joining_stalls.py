@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Programs on the simulated CUDA that run already and have their instructions sampled: what joined_stalls.t and
+joined_stalls_harm.t share."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+
+import tap
+from joining import state_of, text_of, wait_for
+
+HELD = os.path.join(tap.BUILD, "tests/targets/held_target")
+HELD_MAX_MS = 2000
+
+
+def stalls(path="p.xpu"):
+    """Samples by kernel."""
+    return {kernel["name"]: kernel["samples"] for kernel in report_stalls(path)["kernels"]}
+
+
+def report_stalls(path="p.xpu"):
+    return json.loads(tap.run(tap.PROGRAM, "report", "--json", "--stalls", path))["stalls"]
+
+
+def held_ms(said, what):
+    """How long the program was held to begin or to end, as the summary says."""
+    return [float(ms) for ms in re.findall(rf"was held for ([0-9.]+) ms to {what} sampling", said)]
+
+
+def sampled(what, done, *kernels):
+    """There are samples of these kernels, the program was held twice, and sampling was off in the end."""
+    found = stalls()
+    begin, end = held_ms(done.stderr, "begin"), held_ms(done.stderr, "end")
+    tap.result(not done.returncode and all(found.get(kernel, 0) > 0 for kernel in kernels) and len(begin) == len(end) == 1 and
+               max(begin + end) < HELD_MAX_MS, f"{what}: instructions are sampled", found, done.stderr)
+
+
+def stays(pid):
+    """Something of the library does."""
+    return state_of(pid)[2] != ["/memfd:xpuprof-stay"]
+
+
+def ends(program, what):
+    program.send_signal(signal.SIGTERM)
+    status = program.wait()
+    said = text_of("log").split("\n")
+    tap.result(status == 0 and said[-2].startswith("done ") and not any("child" in line for line in said),
+               f"{what}: the program ends as alone", status, text_of("log")[-300:])
+
+
+def begun(times=1, path="p.xpu", seconds=50):
+    """Whether sampling was switched on so often, as the recording says that is being made."""
+    def says():
+        done = subprocess.run([tap.PROGRAM, "report", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return not done.returncode and len(held_ms(json.loads(done.stdout)["meta"].get("stalls_held", ""), "begin")) == times
+    return wait_for(says, seconds)
+
+
+def recording(pid):
+    """A recording of which it is told when to end."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove("p.xpu")
+    return subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(pid)], stderr=subprocess.PIPE,
+                            text=True)

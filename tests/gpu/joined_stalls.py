@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`xpuprof record -p --stalls` on a real NVIDIA GPU: instructions of programs that run already are sampled, for which their calls
+of the driver are held, as CUPTI hangs for good if sampling is switched beside one. Do programs go on, does the library leave,
+and do samples have names? Needs root; what needs PyTorch is left out without it. Takes two minutes at most.
+
+    tests/gpu/joined_stalls.py
+
+$XPUPROF_BUILD and $PYTHON as tests/gpu/run has them. How long each step of CUPTI's took, and the longest round or pass around
+it, is printed as notes."""
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from gpu_tap import BUILD, HERE, PYTHON, XPUPROF, end, folder, note, result, run, skip
+
+sys.path.insert(0, os.path.join(HERE, ".."))
+import check_rounds
+
+LIMIT_S = 115
+ROUNDS = os.path.join(BUILD, "tests/programs/rounds")
+ALLOWED = ("stacks_incomplete", "walk_", "python_", "tables_", "maps_lost")
+NAMED_LEAST = 0.9
+begun = time.monotonic()
+
+
+def left_s():
+    return max(1.0, LIMIT_S - (time.monotonic() - begun))
+
+
+def told(good, name, *notes):
+    result(bool(good), name, *(() if good else notes))
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def wait_for(holds, seconds):
+    until = time.monotonic() + min(seconds, left_s())
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+    return holds()
+
+
+@contextlib.contextmanager
+def running(*command):
+    with open("log", "w", encoding="utf-8") as out:
+        program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, text=True)
+    try:
+        wait_for(lambda: "ready" in text_of("log") or program.poll() is not None, 60)
+        yield program
+    finally:
+        program.kill()
+        program.wait()
+
+
+def has_library(pid):
+    return re.search(r"/memfd:xpuprof(?!-stay)|libxpuprof-inject", text_of(f"/proc/{pid}/maps")) is not None
+
+
+def times_ns(path="log"):
+    """(begin, end) of each round or pass."""
+    words = [line.split() for line in text_of(path).splitlines()]
+    return [(int(w[1]), int(w[2])) for w in words if len(w) == 3 and w[1].isdigit() and w[2].isdigit()]
+
+
+def longest_ms(begin_ns, end_ns):
+    return max([(stop - start) / 1e6 for start, stop in times_ns() if stop > begin_ns and start < end_ns] or [0])
+
+
+def goes_on(since_ns):
+    """Rounds or passes begin after that."""
+    return wait_for(lambda: any(start > since_ns for start, _ in times_ns()), 15)
+
+
+def record(pid, seconds, path="p.xpu"):
+    """For so long from when the library is there: what the recorder says, and when it began, was told to end, and had ended."""
+    recorder = subprocess.Popen([XPUPROF, "record", "--stalls", "-o", path, "-p", str(pid)], text=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    at_ns = [time.monotonic_ns()]
+    wait_for(lambda: has_library(pid) or recorder.poll() is not None, 20)
+    time.sleep(seconds)
+    recorder.send_signal(signal.SIGINT)
+    at_ns.append(time.monotonic_ns())
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return recorder.communicate(timeout=min(40, left_s()))[1], [*at_ns, time.monotonic_ns()]
+    recorder.kill()
+    return "the recorder did not end\n" + recorder.communicate()[1], [*at_ns, time.monotonic_ns()]
+
+
+def report(path="p.xpu"):
+    return json.loads(run(XPUPROF, "report", "--json", "--stalls", path).stdout)
+
+
+def check_recorded(what, program, said, at_ns):
+    """Sampling was switched on and off, there are samples with names, the program goes on, and nothing is lost."""
+    for line in said.splitlines():
+        if "held" in line or "sampl" in line:
+            note(f"{what}: {line.removeprefix('xpuprof: ')}")
+    held = {step: [float(ms) for ms in re.findall(rf"held for ([0-9.]+) ms to {step} ", said)] for step in ("begin", "end")}
+    told(len(held["begin"]) == 1 and len(held["end"]) == 1, f"{what}: sampling was switched on and off", said)
+    told(goes_on(at_ns[2]), f"{what}: the program goes on", program.poll(), text_of("log")[-300:])
+    told(wait_for(lambda: not has_library(program.pid), 20), f"{what}: the library has left")
+    if not os.path.exists("p.xpu"):
+        told(False, f"{what}: there is a recording", said)
+        return
+    found = report()
+    stalls, losses = found["stalls"], found["losses"]
+    samples = {kernel["name"]: kernel["samples"] for kernel in stalls["kernels"] if kernel["samples"]}
+    named = sum(samples.values())
+    note(f"{what}: {stalls['taken']} samples, {stalls['without_code']} of them without code, of {len(samples)} kernels")
+    told(named and named >= NAMED_LEAST * stalls["taken"], f"{what}: samples have the names of kernels that were loaded before",
+         stalls["taken"], samples)
+    told(sum(kernel["total_ns"] for kernel in stalls["kernels"]) > 0, f"{what}: GPU time of kernels is there")
+    missing = {key: n for key, n in losses.items() if n and not key.startswith(ALLOWED)}
+    told(not missing, f"{what}: nothing is lost", missing)
+    note(f"{what}: longest round, ms: before {longest_ms(at_ns[0] - 1_000_000_000, at_ns[0]):.1f}, from begin to end of the "
+         f"recording {longest_ms(at_ns[0], at_ns[1]):.1f}, while leaving {longest_ms(at_ns[1], at_ns[2]):.1f}, "
+         f"after {longest_ms(at_ns[2] + 200_000_000, at_ns[2] + 1_200_000_000):.1f}")
+
+
+def end_well(what, program, last):
+    """By a signal, or where its standard input ends."""
+    if program.stdin.closed or what == "rounds":
+        program.send_signal(signal.SIGTERM)
+    else:
+        program.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        program.wait(min(15, left_s()))
+    told(program.poll() == 0 and text_of("log").endswith(last), f"{what}: it ends as alone", program.poll(), text_of("log")[-300:])
+
+
+def check_rounds_program():
+    with running(ROUNDS, "--threads", "3", "--pause", "2000") as program:
+        time.sleep(1)
+        for name in ("rounds, first", "rounds, second"):
+            said, at_ns = record(program.pid, 3)
+            check_recorded(name, program, said, at_ns)
+            note(f"{time.monotonic() - begun:.0f} s")
+        wrong, compared = check_rounds.check("p.xpu", check_rounds.read_rounds("log"), 10, 0.6e9)
+        told(not wrong, f"rounds: {compared} rounds are whole", *wrong[:5])
+        check_kills(program)
+        end_well("rounds", program, "done\n")
+
+
+def check_kills(program):
+    """A recorder that is killed, at moments in which calls are held among others."""
+    random.seed(3)
+    for _ in range(4):
+        recorder = subprocess.Popen([XPUPROF, "record", "-q", "--stalls", "--gpu-only", "-o", "k.xpu", "-p", str(program.pid)])
+        time.sleep(random.uniform(0.1, 1.2))
+        recorder.kill()
+        recorder.wait()
+        at_ns = time.monotonic_ns()
+        told(goes_on(at_ns + 500_000_000), "a recorder that is killed harms nothing", text_of("log")[-200:])
+    told(wait_for(lambda: not has_library(program.pid), 20), "and the library leaves by itself")
+
+
+def check_torch():
+    with running(PYTHON, os.path.join(HERE, "torch_rounds.py")) as program:
+        wait_for(lambda: len(times_ns()) > 50, 20)
+        for name in ("PyTorch, first", "PyTorch, second"):
+            said, at_ns = record(program.pid, 4)
+            check_recorded(name, program, said, at_ns)
+        end_well("PyTorch", program, "done True\n")
+
+
+def main():
+    with folder() as work:
+        os.chdir(work)
+        check_rounds_program()
+        note(f"{time.monotonic() - begun:.0f} s")
+        if run(PYTHON, "-c", "import torch; assert torch.cuda.is_available()").returncode:
+            skip("PyTorch", "there is none, or no GPU for it")
+        else:
+            check_torch()
+        note(f"{time.monotonic() - begun:.0f} s")
+    return end()
+
+
+sys.exit(main())
