@@ -55,7 +55,7 @@ done
 	"$ptxas" -v -arch=sm_90 -o /dev/null spliced.ptx 2>&1 | grep -A2 "'vector_add'" >after
 	has "$(cat after)" "0 bytes stack frame" "a probe needs no local memory"
 	has "$(cat before)" "0 bytes stack frame" "nor did the kernel"
-	is "$(grep -c '__xpuprof_off' spliced.ptx)" 2 "the word that detaches is declared once and read once, by the kernel that is named"
+	is "$(grep -c '__xpuprof_on' spliced.ptx)" 2 "the word that detaches is declared once and read once, by the kernel that is named"
 }
 
 # Assemblers read constants again where they like: what decides whether a thread's probes run must be read once.

@@ -85,8 +85,10 @@ static int launch(
 
 	l.sms = SMS;
 	l.grid_id = LAUNCH;
-	if (word && arena)
+	if (word && arena) {
 		memcpy(word, &arena, sizeof(arena));
+		*(uint32_t *)sim_ptx_variable(module, PTX_ON_WORD, &word_bytes) = 1;
+	}
 	error = error ?: sim_ptx_run(sim_ptx_kernel(module, kernel), &l);
 	sim_ptx_free(module);
 	return error;

@@ -29,6 +29,17 @@ static struct ptx_body body(enum ptx_site site, bool once_per_warp, const char *
 		.text = text};
 }
 
+static void attach(struct sim_ptx *m, uint64_t *word)
+{
+	size_t bytes;
+	uint32_t *on = sim_ptx_variable(m, PTX_ON_WORD, &bytes);
+
+	CHECK(on && bytes == 4 && *on == 0);
+	*word = (uint64_t)(uintptr_t)arena;
+	if (on)
+		*on = 1;
+}
+
 /* The text with probes, loaded; attached where `attached`. */
 static struct sim_ptx *load(
 	const char *text, const struct ptx_body *bodies, size_t n, bool attached)
@@ -47,7 +58,7 @@ static struct sim_ptx *load(
 	word = m ? sim_ptx_variable(m, PTX_ARENA_WORD, &bytes) : NULL;
 	CHECK(word && bytes == 8 && *word == 0);
 	if (word && attached)
-		*word = (uint64_t)(uintptr_t)arena;
+		attach(m, word);
 	return m;
 }
 
@@ -136,9 +147,9 @@ static void no_exit_runs_without_its_entry(void)
 {
 	const struct ptx_body bodies[] = {
 		body(PTX_AT_ENTRY, false,
-			"{ .reg .b64 %e; .reg .b32 %z; .reg .pred %p; mov.u32 %z, 1;\n"
+			"{ .reg .b64 %e; .reg .b32 %z; .reg .pred %p; mov.u32 %z, 0;\n"
 			"atom.global.add.u64 %e, [%xpu_arena], 1;\n"
-			"setp.lt.u64 %p, %e, 200; @%p bra L; mov.u64 %e, __xpuprof_off;\n"
+			"setp.lt.u64 %p, %e, 200; @%p bra L; mov.u64 %e, __xpuprof_on;\n"
 			"st.u32 [%e], %z;\nL: }"),
 		body(PTX_AT_EXIT, false, "{" ADD(8, "1") "}"),
 	};
@@ -377,7 +388,7 @@ static void bodies_call_functions_of_their_own(void)
 	CHECK(!sim_ptx_load(s.text.data, s.text.size, &m));
 	arena = device_memory(8);
 	word = sim_ptx_variable(m, PTX_ARENA_WORD, &bytes);
-	*word = (uint64_t)(uintptr_t)arena;
+	attach(m, word);
 	CHECK(run_diverge(m) == 0);
 	CHECK(arena[0] == 3 * THREADS);
 	ptx_spliced_release(&s);

@@ -109,6 +109,7 @@ static int splice_text(struct image *i, const struct ptx_probes *p)
 
 bool image_splice(struct image *i, const void *image)
 {
+	bool as_before;
 	int error;
 
 	*i = (struct image){.original = image};
@@ -120,9 +121,12 @@ bool image_splice(struct image *i, const void *image)
 	else if (error)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
 	error = error ?: splice_text(i, probes());
-	if (error)
+	as_before = !error && i->spliced.is_as_before;
+	if (as_before)
+		image_send(i);
+	if (error || as_before)
 		image_release(i);
-	return !error;
+	return !error && !as_before;
 }
 
 bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t count)
