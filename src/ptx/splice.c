@@ -43,7 +43,10 @@ static bool has_our_names(const char *text, size_t size)
 {
 	const char *end = text + size;
 
-	for (const char *at = text; (at = memmem(at, (size_t)(end - at), "xpu", 3)); at += 3) {
+	/* Few bytes of PTX are an x. */
+	for (const char *at = text; (at = memchr(at, 'x', (size_t)(end - at))); at++) {
+		if (!begins(at, end, "xpu"))
+			continue;
 		if (begins(at, end, "xpu_") && (at == text || !is_of_word(at[-1])))
 			return true;
 		if (begins(at, end, "xpuprof_") && at - text >= 2 && at[-1] == '_' &&
@@ -162,14 +165,15 @@ static int note_access(
 static int read_body(struct ptx_splicer *s)
 {
 	struct ptx_walk walk = ptx_walk_of(s->kernel);
-	struct ptx_statement i;
+	struct ptx_statement *i;
 
 	s->statements.count = 0;
 	do {
-		i = ptx_walk_next(&walk);
-		if (vec_push(&s->statements, i))
+		if (vec_reserve(&s->statements, 1))
 			return -ENOMEM;
-	} while (i.kind < PTX_BODY_END);
+		i = &s->statements.items[s->statements.count++];
+		ptx_walk_next(&walk, i);
+	} while (i->kind < PTX_BODY_END);
 	return 0;
 }
 
@@ -266,7 +270,7 @@ static void count_unseen(struct ptx_splicer *s, const struct ptx_function *f)
 	struct ptx_walk walk = ptx_walk_of(f);
 	struct ptx_statement i;
 
-	while ((i = ptx_walk_next(&walk)).kind < PTX_BODY_END) {
+	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i)) {
 		struct ptx_memory m;
 
 		if (i.kind != PTX_INSTRUCTION)

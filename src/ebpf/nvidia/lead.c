@@ -19,8 +19,7 @@ static bool is_quiet_call(const struct emitter *e, const struct fact *f, int32_t
 	for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
 		if (quiet[i] == helper)
 			return true;
-	return helper == HELPER_LOOKUP &&
-	       e->layout->maps[f->arguments[1].which].shape != EBPF_HASH;
+	return helper == HELPER_LOOKUP && e->layout->maps[f->arguments[1].which].shape != EBPF_HASH;
 }
 
 static bool is_quiet_store(const struct bpf_insn *i, const struct fact *f)
