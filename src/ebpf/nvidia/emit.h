@@ -11,6 +11,7 @@
  *	%ek		parts of a key
  *	%efuel		rounds of loops that are left
  *	%elead		this is the lane that has effects (lead.c)
+ *	%esm		in that lane the number of the SM
  *
  * Labels: E and a step's number, EA and another, EEND. Steps that cannot be reached have no text.
  */

@@ -85,10 +85,9 @@ void emit_map_base(struct emitter *e, uint8_t map)
 	else
 		emit(e, "mov.b64 %%ex5, %%xpu_arena;");
 	if (p->copies > 1) {
-		emit(e, "mov.u32 %%ew5, %%smid;");
-		if (e->has_lead)
-			emit(e, "or.b32 %%ew5, %%ew5, %%xpu_below;");
-		emit(e, "and.b32 %%ew5, %%ew5, %u;", p->copies - 1);
+		if (!e->has_lead)
+			emit(e, "mov.u32 %%ew5, %%smid;");
+		emit(e, "and.b32 %%ew5, %s, %u;", e->has_lead ? "%esm" : "%ew5", p->copies - 1);
 		emit(e, "mad.wide.u32 %%ex5, %%ew5, %llu, %%ex5;", (unsigned long long)p->stride);
 	}
 	if (!p->is_outside)

@@ -106,6 +106,9 @@ static void declare(struct emitter *e)
 		return;
 	emit(e, ".reg .pred %%elead;");
 	emit(e, "setp.eq.u32 %%elead, %%xpu_below, 0;");
+	emit(e, ".reg .b32 %%esm;");
+	emit(e, "mov.u32 %%esm, %%smid;");
+	emit(e, "or.b32 %%esm, %%esm, %%xpu_below;");
 }
 
 static void begin_frame(struct emitter *e, uint8_t frame)
