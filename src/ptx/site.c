@@ -387,8 +387,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		write_memory(b, at, uses);
 	if (uses & PTX_USES_ARENA)
 		buf_printf(b,
-			"\t.reg .b64 %%xpu_arena;\n\tld.%s.u64 %%xpu_arena, [" PTX_ARENA_WORD
-			"];\n",
+			"\t.reg .b64 %%xpu_arena;\n\tld.%s.u64 %%xpu_arena, [" PTX_WORDS "];\n",
 			ptx_word_space(s));
 	write_kernel(s, uses);
 	if (uses & PTX_USES_ACTIVE)

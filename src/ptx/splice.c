@@ -14,7 +14,10 @@
 #include "ptx/splice_internal.h"
 
 #define ACTIVE_VERSION 62 /* PTX that has activemask */
-#define WORDS_BYTES    16 /* of .const that are needed */
+#define WORDS_BYTES    sizeof(struct ptx_words)
+
+_Static_assert(sizeof(struct ptx_words) == 16 && offsetof(struct ptx_words, on) == 8,
+	"as the text has it");
 
 uint64_t ptx_kernel_hash(const char *name, size_t size)
 {
@@ -132,7 +135,7 @@ static bool declares(const struct ptx_splicer *s, const struct ptx_chosen *c)
  */
 static const char entry_text[] = "\n\t.reg .pred %%xpu_on;\n"
 				 "\t{\n\t.reg .b32 %%xpu_t;\n\t.reg .pred %%xpu_p;\n"
-				 "\tld.%s.u32 %%xpu_t, [" PTX_ON_WORD "];\n"
+				 "\tld.%s.u32 %%xpu_t, [" PTX_WORDS "+8];\n"
 				 "\tsetp.ne.u32 %%xpu_p, %%xpu_t, 0;\n"
 				 "\tvote.sync.any.pred %%xpu_on, %%xpu_p, 0xffffffff;\n\t}\n";
 
@@ -303,17 +306,14 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 		*from += m->version_text.size;
 	}
 	ptx_copy(s, from, start + m->behind_header);
-	s->out.word_in_global = (m->const_bytes + 7) / 8 * 8 + WORDS_BYTES > PTX_CONST_BYTES;
+	s->out.word_in_global = (m->const_bytes + 15) / 16 * 16 + WORDS_BYTES > PTX_CONST_BYTES;
 	buf_printf(&s->entry, entry_text, ptx_word_space(s));
 	if (s->entry.failed)
 		return error_memory("spliced PTX");
 	buf_puts(b, "\n");
 	if (s->file)
 		buf_printf(b, ".file %u \"" PTX_PROBE_FILE "\"\n", s->file);
-	buf_printf(b,
-		".visible .%s .align 8 .u64 " PTX_ARENA_WORD ";\n"
-		".visible .%s .align 4 .u32 " PTX_ON_WORD ";\n",
-		ptx_word_space(s), ptx_word_space(s));
+	buf_printf(b, ".visible .%s .align 16 .u64 " PTX_WORDS "[2];\n", ptx_word_space(s));
 	for (size_t i = 0; i < s->probes->declaration_count; i++)
 		if (n->declarations & 1ull << i)
 			buf_printf(b, "%s\n", s->probes->declarations[i].text);

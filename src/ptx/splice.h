@@ -34,12 +34,13 @@
  * All names that begin with %xpu_, xpu_ and __xpuprof_ are the splicer's and the bodies'; text of
  * others that has them is refused. A body's own registers need only differ from those above.
  *
- * The module gets two variables, which begin as 0. PTX_ARENA_WORD (64 bits) is the address of the
- * arena. It is set once, and does not change any more: bodies read it at each site. PTX_ON_WORD
- * (32 bits) is for attaching (not 0) and detaching (0) at any time once the arena is set. A
- * thread's bodies run if the word was not 0 at its entry, which the lanes of a warp decide
- * together: so an exit runs exactly when the thread's entry would have run, whatever changes
- * meanwhile. Both are in .const, or in .global where the module has filled its .const.
+ * The module gets a variable, PTX_WORDS, which begins as zeros: struct ptx_words. The address of the
+ * arena is set once, and does not change any more: bodies read it at each site. `on` is for
+ * attaching and detaching at any time once the arena is set. A thread's bodies run if `on` was not
+ * 0 at its entry, which the lanes of a warp decide together: so an exit runs exactly when the
+ * thread's entry would have run, whatever changes meanwhile. Both words are in one line of a cache,
+ * so that who finds the one set finds the other, too. The variable is in .const, or in .global where
+ * the module has filled its .const.
  *
  * A body that runs once for a warp (`once_per_warp`) runs in the lowest of the lanes that are
  * together at the site; the cookie it leaves is given to all of them, as at the exit another lane
@@ -64,8 +65,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
-#define PTX_ARENA_WORD "__xpuprof_arena"
-#define PTX_ON_WORD    "__xpuprof_on"
+#define PTX_WORDS "__xpuprof_words"
 /* Where instructions of probes are from, in line tables: line N is that of body N - 1. Only in
  * modules that have lines of their own. */
 #define PTX_PROBE_FILE "[probe]"
@@ -87,6 +87,12 @@ enum ptx_access {
 	PTX_ATOMIC = 4,
 	PTX_VOLATILE = 8,
 	PTX_ASYNC = 16, /* cp.async: the address is the one in global memory */
+};
+
+struct ptx_words {
+	uint64_t arena;
+	uint32_t on;
+	uint32_t unused;
 };
 
 /* Something at module level that bodies need: a .func. It is written once, before all kernels. */

@@ -327,10 +327,10 @@ static void the_word_is_in_global_where_const_is_full(void)
 	struct ptx_spliced s = splice(almost, &b, 1), t = splice(full, &b, 1);
 
 	CHECK(!s.word_in_global &&
-		strstr(buf_text(&s.text), ".visible .const .align 8 .u64 __xpuprof_arena;"));
+		strstr(buf_text(&s.text), ".visible .const .align 16 .u64 __xpuprof_words[2];"));
 	CHECK(t.word_in_global &&
-		strstr(buf_text(&t.text), ".visible .global .align 8 .u64 __xpuprof_arena;"));
-	CHECK(strstr(buf_text(&t.text), "ld.global.u32 %xpu_t, [__xpuprof_on];"));
+		strstr(buf_text(&t.text), ".visible .global .align 16 .u64 __xpuprof_words[2];"));
+	CHECK(strstr(buf_text(&t.text), "ld.global.u32 %xpu_t, [__xpuprof_words+8];"));
 	ptx_spliced_release(&s);
 	ptx_spliced_release(&t);
 }

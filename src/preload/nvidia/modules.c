@@ -38,15 +38,16 @@ static cu_result set_on(const struct loaded *m, struct arena *a, bool is_on)
 {
 	uint32_t on = is_on;
 	cu_address at = 0;
-	cu_result result = variable(m, PTX_ON_WORD, &at, sizeof(on));
+	cu_result result = variable(m, PTX_WORDS, &at, sizeof(struct ptx_words));
 
+	at += offsetof(struct ptx_words, on);
 	return result ? result : arena_copy_to(a, at, &on, sizeof(on));
 }
 
 static cu_result set_arena(const struct loaded *m, struct arena *a)
 {
 	cu_address at = 0;
-	cu_result result = variable(m, PTX_ARENA_WORD, &at, sizeof(a->at));
+	cu_result result = variable(m, PTX_WORDS, &at, sizeof(struct ptx_words));
 
 	return result ? result : arena_copy_to(a, at, &a->at, sizeof(a->at));
 }
