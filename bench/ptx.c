@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * How fast PTX is read and spliced: a file, as a compiler wrote it, its kernels repeated under
- * other names until there are two megabytes. Prints MB/s of the text that goes in: where no
+ * other names until there are two megabytes. Prints MB of the text that goes in by second of a core, at best: where no
  * kernel is named, where every kernel is probed at its entry and its exit, and at each access.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,6 +27,15 @@ static struct ptx_body bodies[] = {
 	{PTX_AT_EXIT, true, 1, "*", ADD, 0, 0, 0},
 	{PTX_AT_ACCESS, true, PTX_NO_PAIR, "*", ADD, 0, 0, 0},
 };
+
+/* What the core did for us, whoever else it worked for. */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
 
 static char *read_file(const char *path, size_t *ret_size)
 {
@@ -75,10 +85,10 @@ static void measure(
 		bodies[i].kernels = glob;
 	for (int turn = 0; turn < TURNS; turn++) {
 		struct ptx_spliced s = {0};
-		uint64_t start = clock_now_ns(), took;
+		uint64_t start = now_ns(), took;
 
 		(void)ptx_splice(text->data, text->size, &probes, &s);
-		took = clock_now_ns() - start;
+		took = now_ns() - start;
 		best = took < best ? took : best;
 		kernels = s.kernels.count;
 		sites = s.lines.count;

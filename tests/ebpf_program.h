@@ -35,7 +35,7 @@
 #define EXIT		     I(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* Maps of all programs here, by their numbers in MAP(). */
-enum { COUNTS, PAIRS, RING, PER_THREAD, CONSTANTS, VARIABLES, PER_SM, NO_GPU_MAP };
+enum { COUNTS, PAIRS, RING, PER_THREAD, CONSTANTS, VARIABLES, PER_SM, THREE, NO_GPU_MAP };
 
 static const struct {
 	const char *name;
@@ -49,6 +49,7 @@ static const struct {
 	{".rodata", 2, 4, 32, 1, true, true},
 	{".data", 2, 4, 32, 1, true, false},
 	{"per_sm", 6, 4, 8, 4, false, false},
+	{"three", 2, 4, 8, 3, false, false},
 	{"lru", 9, 4, 8, 16, false, false},
 };
 

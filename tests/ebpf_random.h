@@ -20,6 +20,7 @@ struct writer {
 	unsigned int call_count, loop_count, depth;
 	bool wild;	/* accesses at places that are not known */
 	bool only_adds; /* nothing else is done with arrays */
+	bool quiet;	/* nothing that only one lane of a warp may do, but for these additions */
 };
 
 static const uint8_t random_sizes[] = {BPF_B, BPF_H, BPF_W, BPF_DW};
@@ -217,7 +218,7 @@ static inline void write_array(struct writer *w)
 static inline void write_variables(struct writer *w)
 {
 	PUT_ALL(w, VARIABLE(0, random_below(3) ? VARIABLES : CONSTANTS, 0));
-	if (w->insns[w->count - 2].imm == CONSTANTS)
+	if (w->insns[w->count - 2].imm == CONSTANTS || w->quiet)
 		put_insn(w, LOAD(random_sizes[random_below(4)], some_register(), 0,
 				    (int16_t)random_below(24)));
 	else
@@ -340,6 +341,8 @@ static inline void write_statement(struct writer *w)
 
 	if (w->count > RANDOM_INSNS - 250)
 		return;
+	if (w->quiet && (what > 14 || (what > 10 && what < 14)))
+		what = 9;
 	if (what < 5)
 		write_alu(w);
 	else if (what == 5)
@@ -424,6 +427,7 @@ static inline void write_program(struct writer *w, uint32_t lengths[4])
 	uint32_t statements = 5 + random_below(40);
 
 	*w = (struct writer){.wild = random_below(2), .only_adds = random_below(4) == 0};
+	w->quiet = w->only_adds && random_below(2);
 	PUT_ALL(w, MOVX(9, 1), LOAD(BPF_DW, 6, 9, 0), LOAD(BPF_DW, 7, 9, 8),
 		LOAD(BPF_DW, 8, 9, 16));
 	for (int at = -64; at < 0; at += 8)

@@ -10,6 +10,7 @@
 
 #include "ebpf_program.h"
 
+#define RUN_MAPS    (NO_GPU_MAP + 1)
 #define RUN_FRAMES  8
 #define RUN_ENTRIES 128
 #define RUN_RECORDS 256
@@ -42,8 +43,8 @@ struct run_record {
 struct run {
 	const struct ebpf_object *o;
 	uint64_t arguments[12];
-	uint8_t arrays[8][16 * 8]; /* values of arrays, by map */
-	struct run_memory elements[8][16];
+	uint8_t arrays[RUN_MAPS][16 * 8]; /* values of arrays, by map */
+	struct run_memory elements[RUN_MAPS][16];
 	struct run_entry entries[RUN_ENTRIES]; /* of the hash */
 	struct run_record records[RUN_RECORDS];
 	unsigned int record_count;

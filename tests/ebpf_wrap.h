@@ -2,6 +2,8 @@
 /* Translated programs as kernels that can be run by themselves. */
 #pragma once
 
+#include <string.h>
+
 #include "base/buf.h"
 
 /* What a body is given (src/ptx/splice.h). */
@@ -13,7 +15,14 @@ static const char *const ebpf_words[] = {
 #define EBPF_NUMBERS (sizeof(ebpf_numbers) / sizeof(ebpf_numbers[0]))
 #define EBPF_WORDS   (sizeof(ebpf_words) / sizeof(ebpf_words[0]))
 
-/* A kernel whose only thread runs the body, with what `given` has. */
+/* Whether the body is for all lanes of a warp: for one of them it would be the same. */
+static inline bool ebpf_is_for_lanes(const struct buf *body)
+{
+	return memmem(body->data, body->size, "%xpu_below", 10);
+}
+
+/* A kernel whose threads, a warp at most, run the body with what `given` has. What the first
+ * leaves is kept. */
 static inline void ebpf_wrap(struct buf *out, const struct buf *body)
 {
 	buf_puts(out, ".version 7.8\n.target sm_80\n.address_size 64\n"
@@ -28,6 +37,8 @@ static inline void ebpf_wrap(struct buf *out, const struct buf *body)
 	for (size_t i = 0; i < EBPF_WORDS; i++)
 		buf_printf(out, "ld.global.u32 %%xpu_%s, [%%given+%zu];\n", ebpf_words[i],
 			(EBPF_NUMBERS + i) * 8);
+	buf_puts(out, ".reg .b32 %xpu_below;\nmov.u32 %xpu_below, %lanemask_lt;\n");
 	buf_append(out, body->data, body->size);
-	buf_puts(out, "st.global.u64 [%given+8], %xpu_cookie;\nret;\n}\n");
+	buf_puts(out, ".reg .pred %first;\nsetp.eq.u32 %first, %xpu_below, 0;\n"
+		      "@%first st.global.u64 [%given+8], %xpu_cookie;\nret;\n}\n");
 }

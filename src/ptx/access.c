@@ -143,11 +143,26 @@ static bool read_copy(struct ptx_lexer *l, struct ptx_memory *m)
 	return t.kind == PTX_WORD;
 }
 
+/* By its first two letters, which most instructions do not have. */
+static bool may_access(const struct ptx_token *op)
+{
+	static const char starts[][3] = {
+		"ld", "st", "at", "re", "cp", "wm", "mu", "te", "tl", "su", "pr"};
+
+	for (size_t i = 0; op->size > 1 && i < sizeof(starts) / sizeof(*starts); i++)
+		if (op->text[0] == starts[i][0] && op->text[1] == starts[i][1])
+			return true;
+	return false;
+}
+
 enum ptx_seen ptx_memory_of(
 	const struct ptx_token *op, const struct ptx_lexer *operands, struct ptx_memory *ret)
 {
 	struct ptx_lexer l = *operands;
 	struct ptx_memory m = {0};
+
+	if (!may_access(op))
+		return PTX_NO_ACCESS;
 
 	for (size_t i = 0; i < sizeof(not_seen) / sizeof(*not_seen); i++)
 		if (starts(op, not_seen[i]))

@@ -229,17 +229,6 @@ unsigned int ptx_line_of(const struct ptx_lexer *l, const char *at)
 	return line;
 }
 
-bool ptx_is_op(const struct ptx_token *t, const char *name)
-{
-	size_t size;
-
-	if (t->kind != PTX_WORD || *t->text != *name) /* nearly always */
-		return false;
-	size = strlen(name);
-	return t->size >= size && !memcmp(t->text, name, size) &&
-	       (t->size == size || t->text[size] == '.');
-}
-
 static unsigned int digit_of(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -64,7 +64,17 @@ static inline bool ptx_is_mark(const struct ptx_token *t, char mark)
 }
 
 /* Whether the word is the name, or begins with it and a dot: "ld.global.u32" is an "ld". */
-bool ptx_is_op(const struct ptx_token *t, const char *name);
+static inline bool ptx_is_op(const struct ptx_token *t, const char *name)
+{
+	size_t size;
+
+	if (t->kind != PTX_WORD || *t->text != *name) /* nearly always */
+		return false;
+	size = strlen(name);
+	return t->size >= size && !memcmp(t->text, name, size) &&
+	       (t->size == size || t->text[size] == '.');
+}
+
 /* Takes the mark if it is next. */
 bool ptx_take_mark(struct ptx_lexer *l, char mark);
 /* A number that is not negative: decimal, 0x, 0b or octal with a leading 0, perhaps with a "U" at its end. */

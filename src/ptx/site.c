@@ -33,6 +33,7 @@ static const struct {
 	uint32_t uses;
 } registers[] = {
 	{"%xpu_arena", PTX_USES_ARENA},
+	{"%xpu_below", PTX_USES_BELOW},
 	{"%xpu_cookie", PTX_USES_COOKIE},
 	{"%xpu_lanes", PTX_USES_LANES},
 	{"%xpu_active", PTX_USES_ACTIVE},
@@ -63,17 +64,50 @@ static uint32_t uses_of(const struct ptx_token *t)
 	return 0;
 }
 
-/* Opcodes and registers that begin so. */
-static const char *const not_pure[] = {"ld", "st", "atom", "red", "call", "fence", "membar", "bar",
-	"exit", "trap", "shfl", "vote", "match", "%tid", "%lane"};
+/* What opcodes and registers that begin so mean. */
+static const struct {
+	const char *start;
+	uint32_t uses;
+} meanings[] = {
+	{"st.local", 0},
+	{"st", PTX_HAS_EFFECTS},
+	{"sust", PTX_HAS_EFFECTS},
+	{"red.", PTX_HAS_EFFECTS},
+	{"redux", PTX_VARIES},
+	{"atom", PTX_HAS_EFFECTS | PTX_VARIES},
+	{"multimem", PTX_HAS_EFFECTS | PTX_VARIES},
+	{"cp.", PTX_HAS_EFFECTS},
+	{"call", PTX_HAS_EFFECTS | PTX_VARIES},
+	{"fence", PTX_HAS_EFFECTS},
+	{"membar", PTX_HAS_EFFECTS},
+	{"bar", PTX_HAS_EFFECTS},
+	{"mbarrier", PTX_HAS_EFFECTS},
+	{"nanosleep", PTX_HAS_EFFECTS},
+	{"exit", PTX_HAS_EFFECTS | PTX_ENDS_THREADS},
+	{"trap", PTX_HAS_EFFECTS},
+	{"brkpt", PTX_HAS_EFFECTS},
+	{"ld", PTX_VARIES},
+	{"shfl", PTX_VARIES},
+	{"vote", PTX_VARIES},
+	{"match", PTX_VARIES},
+	{"elect", PTX_VARIES},
+	{"%tid", PTX_VARIES},
+	{"%lane", PTX_VARIES},
+	{"%xpu_addr", PTX_VARIES},
+	{"%xpu_size", PTX_VARIES},
+	{"bra", PTX_BRANCHES},
+	{"brx", PTX_BRANCHES},
+};
 
-static bool is_not_pure(const struct ptx_token *t)
+static uint32_t meaning_of(const struct ptx_token *t)
 {
-	for (size_t i = 0; i < sizeof(not_pure) / sizeof(*not_pure); i++)
-		if (t->size >= strlen(not_pure[i]) &&
-			!memcmp(t->text, not_pure[i], strlen(not_pure[i])))
-			return true;
-	return false;
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+		size_t size = strlen(meanings[i].start);
+
+		if (t->size >= size && !memcmp(t->text, meanings[i].start, size))
+			return meanings[i].uses;
+	}
+	return 0;
 }
 
 int ptx_body_uses(const struct ptx_body *body, uint32_t *ret)
@@ -89,12 +123,8 @@ int ptx_body_uses(const struct ptx_body *body, uint32_t *ret)
 		t = ptx_lex(&inside);
 		if (t.kind == PTX_WORD && *t.text == '%')
 			uses |= uses_of(&t);
-		else if (ptx_is(&t, "bra"))
-			uses |= PTX_BRANCHES;
-		else if (ptx_is(&t, "exit"))
-			uses |= PTX_ENDS_THREADS;
-		if (t.kind == PTX_WORD && is_not_pure(&t))
-			uses |= PTX_NOT_PURE;
+		if (t.kind == PTX_WORD)
+			uses |= meaning_of(&t);
 	} while (t.kind != PTX_TEXT_END && t.kind != PTX_BAD);
 	if (uses & USES_MEMORY && body->site < PTX_AT_LOAD)
 		return error_set(-EINVAL, "a probe names an access to memory where there is none");
@@ -224,10 +254,16 @@ static const char lines_text[] = "\t.reg .b32 %xpu_lines;\n"
 				 "\tvote.sync.ballot.b32 %xpu_t, %xpu_p, %xpu_active;\n"
 				 "\tpopc.b32 %xpu_lines, %xpu_t;\n";
 
-static const char lowest_text[] = "\tmov.u32 %xpu_t, %lanemask_lt;\n"
+/* Not in the lowest of the active lanes. */
+static const char higher_text[] = "\tmov.u32 %xpu_t, %lanemask_lt;\n"
 				  "\tand.b32 %xpu_t, %xpu_t, %xpu_active;\n"
 				  "\tsetp.ne.u32 %xpu_p, %xpu_t, 0;\n"
 				  "\t@%xpu_p bra xpu_rest;\n";
+
+static const char below_text[] = "\t.reg .b32 %xpu_below;\n"
+				 "\tmov.u32 %xpu_below, %lanemask_lt;\n"
+				 "\tand.b32 %xpu_below, %xpu_below, %xpu_active;\n";
+static const char none_below_text[] = "\t.reg .b32 %xpu_below;\n\tmov.b32 %xpu_below, 0;\n";
 
 /* From the lowest of the active lanes to all of them. */
 static const char share_text[] = "\tbrev.b32 %xpu_t, %xpu_active;\n"
@@ -246,25 +282,39 @@ static bool keeps(const struct ptx_chosen *c)
  * all lanes, is run in all of them: that is less than to part them and to share what one has. */
 static bool is_for_lowest(const struct ptx_chosen *c)
 {
-	return c->body->once_per_warp && (!keeps(c) || c->uses & PTX_NOT_PURE);
+	return c->body->once_per_warp && !(c->uses & PTX_USES_BELOW) &&
+	       (!keeps(c) || c->uses & (PTX_HAS_EFFECTS | PTX_VARIES));
 }
 
-/* Whether the lanes have to meet behind the body. To share a cookie they do so anyway. Where a lane
- * may have ended none may wait for it. */
+/* Whether the other lanes get the lowest one's cookie. */
+static bool shares(const struct ptx_chosen *c)
+{
+	return c->body->once_per_warp && keeps(c) && (is_for_lowest(c) || c->uses & PTX_VARIES);
+}
+
+/*
+ * Whether the lanes have to meet behind the body. To share a cookie they do so anyway. Where a lane
+ * may have ended none may wait for it. Branches that are the same in all lanes do not part them.
+ */
 static bool has_to_meet(const struct ptx_chosen *c)
 {
-	if (c->uses & PTX_ENDS_THREADS || (c->body->once_per_warp && keeps(c)))
+	bool varies = !(c->uses & PTX_USES_BELOW) || c->uses & PTX_VARIES;
+
+	if (c->uses & PTX_ENDS_THREADS || shares(c))
 		return false;
-	return c->body->once_per_warp || c->uses & PTX_BRANCHES;
+	return is_for_lowest(c) || (c->uses & PTX_BRANCHES && varies);
 }
 
 static bool needs_active(const struct ptx_chosen *c)
 {
-	return is_for_lowest(c) || has_to_meet(c) || c->uses & PTX_USES_LINES ||
-	       (c->body->once_per_warp && c->uses & PTX_USES_LANES);
+	uint32_t of_warp = PTX_USES_LANES | PTX_USES_BELOW;
+
+	return is_for_lowest(c) || has_to_meet(c) || shares(c) || c->uses & PTX_USES_LINES ||
+	       (c->body->once_per_warp && c->uses & of_warp);
 }
 
-static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c)
+/* `last`: all lanes leave the kernel behind it. */
+static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last)
 {
 	const struct ptx_body *body = c->body;
 	struct buf *b = &s->out.text;
@@ -284,13 +334,15 @@ static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c)
 			body->once_per_warp
 				? "\t.reg .b32 %xpu_lanes;\n\tpopc.b32 %xpu_lanes, %xpu_active;\n"
 				: "\t.reg .b32 %xpu_lanes;\n\tmov.b32 %xpu_lanes, 1;\n");
+	if (c->uses & PTX_USES_BELOW)
+		buf_puts(b, body->once_per_warp ? below_text : none_below_text);
 	if (is_for_lowest(c))
-		buf_puts(b, lowest_text);
+		buf_puts(b, higher_text);
 	buf_puts(b, body->text);
 	buf_puts(b, "\nxpu_rest:\n");
-	if (has_to_meet(c))
+	if (has_to_meet(c) && !last)
 		buf_puts(b, "\tbar.warp.sync %xpu_active;\n");
-	if (keeps(c) && is_for_lowest(c))
+	if (shares(c))
 		buf_puts(b, share_text);
 	if (keeps(c))
 		buf_printf(b, "\tmov.b64 %%xpu_keep%d, %%xpu_cookie;\n", body->pair);
@@ -309,13 +361,14 @@ static void restore_line(struct ptx_splicer *s)
 unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 {
 	struct buf *b = &s->out.text;
-	const struct ptx_chosen *first = NULL;
+	const struct ptx_chosen *first = NULL, *last = NULL;
 	unsigned int count = 0;
 	uint32_t uses = 0;
 
 	vec_foreach (c, &s->chosen)
 		if (ptx_body_fits(c->body, at->site, at->memory)) {
 			first = count++ ? first : c;
+			last = c;
 			uses |= c->uses;
 			if (needs_active(c))
 				uses |= PTX_USES_ACTIVE;
@@ -334,8 +387,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		write_memory(b, at, uses);
 	if (uses & PTX_USES_ARENA)
 		buf_printf(b,
-			"\t.reg .b64 %%xpu_arena;\n\tld.%s.u64 %%xpu_arena, [" PTX_ARENA_WORD
-			"];\n",
+			"\t.reg .b64 %%xpu_arena;\n\tld.%s.u64 %%xpu_arena, [" PTX_WORDS "];\n",
 			ptx_word_space(s));
 	write_kernel(s, uses);
 	if (uses & PTX_USES_ACTIVE)
@@ -344,7 +396,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		buf_puts(b, lines_text);
 	vec_foreach (c, &s->chosen)
 		if (ptx_body_fits(c->body, at->site, at->memory))
-			write_body(s, c);
+			write_body(s, c, c == last && at->site == PTX_AT_EXIT);
 	buf_puts(b, "xpu_past:\n\t}\n");
 	restore_line(s);
 	return count;

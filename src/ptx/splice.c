@@ -14,7 +14,10 @@
 #include "ptx/splice_internal.h"
 
 #define ACTIVE_VERSION 62 /* PTX that has activemask */
-#define WORDS_BYTES    16 /* of .const that are needed */
+#define WORDS_BYTES    sizeof(struct ptx_words)
+
+_Static_assert(sizeof(struct ptx_words) == 16 && offsetof(struct ptx_words, on) == 8,
+	"as the text has it");
 
 uint64_t ptx_kernel_hash(const char *name, size_t size)
 {
@@ -43,7 +46,10 @@ static bool has_our_names(const char *text, size_t size)
 {
 	const char *end = text + size;
 
-	for (const char *at = text; (at = memmem(at, (size_t)(end - at), "xpu", 3)); at += 3) {
+	/* Few bytes of PTX are an x. */
+	for (const char *at = text; (at = memchr(at, 'x', (size_t)(end - at))); at++) {
+		if (!begins(at, end, "xpu"))
+			continue;
 		if (begins(at, end, "xpu_") && (at == text || !is_of_word(at[-1])))
 			return true;
 		if (begins(at, end, "xpuprof_") && at - text >= 2 && at[-1] == '_' &&
@@ -53,12 +59,34 @@ static bool has_our_names(const char *text, size_t size)
 	return false;
 }
 
+static bool has_partner(const struct ptx_splicer *s, const struct ptx_chosen *c)
+{
+	if (c->body->pair == PTX_NO_PAIR || c->body->site > PTX_AT_EXIT)
+		return false;
+	vec_foreach (other, &s->chosen)
+		if (other->body->pair == c->body->pair && other->body->site <= PTX_AT_EXIT &&
+			other->body->site != c->body->site)
+			return true;
+	return false;
+}
+
+/* Leaves out what has no effects, at entries only what leaves no cookie that is read, either. */
+static void leave_out(struct ptx_splicer *s, bool at_entry)
+{
+	size_t left = 0;
+
+	vec_foreach (c, &s->chosen)
+		if (c->uses & PTX_HAS_EFFECTS || c->keeps ||
+			at_entry != (c->body->site == PTX_AT_ENTRY))
+			s->chosen.items[left++] = *c;
+	s->chosen.count = left;
+}
+
 static int choose(struct ptx_splicer *s, struct ptx_names *names)
 {
 	const struct ptx_probes *p = s->probes;
 	bool failed = false;
 
-	s->chosen.count = 0;
 	if (p->only && !ptx_names_match(names, p->only, &failed))
 		return failed ? error_memory("a kernel's name") : 0;
 	for (size_t i = 0; i < p->body_count; i++)
@@ -68,12 +96,11 @@ static int choose(struct ptx_splicer *s, struct ptx_names *names)
 			return error_memory("probes");
 	if (failed)
 		return error_memory("a kernel's name");
+	s->naming = (uint32_t)s->chosen.count;
+	leave_out(s, false);
 	vec_foreach (c, &s->chosen)
-		vec_foreach (other, &s->chosen)
-			if (c->body->pair != PTX_NO_PAIR && c->body->pair == other->body->pair &&
-				c->body->site <= PTX_AT_EXIT && other->body->site <= PTX_AT_EXIT &&
-				c->body->site != other->body->site)
-				c->keeps = true;
+		c->keeps = has_partner(s, c);
+	leave_out(s, true);
 	return 0;
 }
 
@@ -103,17 +130,14 @@ static bool declares(const struct ptx_splicer *s, const struct ptx_chosen *c)
 
 /*
  * Whether the thread's bodies run is decided here, once. Assemblers read a constant again wherever
- * it is used (ptxas 13.0 does), so that this must not be a constant to them: a vote is none.
+ * it is used (ptxas 13.0 does), so that this must not be a constant to them: a vote is none. All
+ * lanes of a warp begin a kernel together, and those that a warp does not have count as ended.
  */
-static const char entry_text[] =
-	"\n\t.reg .pred %%xpu_on;\n"
-	"\t{\n\t.reg .b64 %%xpu_v;\n\t.reg .b32 %%xpu_t;\n\t.reg .pred %%xpu_p;\n"
-	"\tld.%s.u32 %%xpu_t, [" PTX_OFF_WORD "];\n"
-	"\tld.%s.u64 %%xpu_v, [" PTX_ARENA_WORD "];\n"
-	"\tsetp.eq.u32 %%xpu_p, %%xpu_t, 0;\n"
-	"\tsetp.ne.and.u64 %%xpu_p, %%xpu_v, 0, %%xpu_p;\n"
-	"\tactivemask.b32 %%xpu_t;\n"
-	"\tvote.sync.any.pred %%xpu_on, %%xpu_p, %%xpu_t;\n\t}\n";
+static const char entry_text[] = "\n\t.reg .pred %%xpu_on;\n"
+				 "\t{\n\t.reg .b32 %%xpu_t;\n\t.reg .pred %%xpu_p;\n"
+				 "\tld.%s.u32 %%xpu_t, [" PTX_WORDS "+8];\n"
+				 "\tsetp.ne.u32 %%xpu_p, %%xpu_t, 0;\n"
+				 "\tvote.sync.any.pred %%xpu_on, %%xpu_p, 0xffffffff;\n\t}\n";
 
 static void write_entry(struct ptx_splicer *s)
 {
@@ -144,14 +168,15 @@ static int note_access(
 static int read_body(struct ptx_splicer *s)
 {
 	struct ptx_walk walk = ptx_walk_of(s->kernel);
-	struct ptx_statement i;
+	struct ptx_statement *i;
 
 	s->statements.count = 0;
 	do {
-		i = ptx_walk_next(&walk);
-		if (vec_push(&s->statements, i))
+		if (vec_reserve(&s->statements, 1))
 			return -ENOMEM;
-	} while (i.kind < PTX_BODY_END);
+		i = &s->statements.items[s->statements.count++];
+		ptx_walk_next(&walk, i);
+	} while (i->kind < PTX_BODY_END);
 	return 0;
 }
 
@@ -216,22 +241,27 @@ static void write_bound(struct ptx_splicer *s, const char **from, const char *na
 		}
 }
 
+static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
+{
+	s->loc.size = 0;
+	write_bound(s, from, probed->name);
+	ptx_copy(s, from, s->kernel->body.at + 1);
+	write_entry(s);
+	return splice_body(s, from, probed);
+}
+
 static int splice_kernel(struct ptx_splicer *s, const char **from)
 {
 	const struct ptx_function *f = s->kernel;
 	struct ptx_probed probed = {.hash = s->kernel_hash,
-		.bodies = (uint32_t)s->chosen.count,
+		.bodies = s->naming,
 		.bounds_block = f->bounds_block};
 	int error;
 
 	probed.name = strndup(f->name.at, f->name.size);
 	if (!probed.name)
 		return error_memory("a kernel's name");
-	s->loc.size = 0;
-	write_bound(s, from, probed.name);
-	ptx_copy(s, from, f->body.at + 1);
-	write_entry(s);
-	error = splice_body(s, from, &probed);
+	error = s->chosen.count ? write_kernel(s, from, &probed) : 0;
 	if (!error && vec_push(&s->out.kernels, probed) < 0)
 		error = error_memory("probed kernels");
 	if (error)
@@ -245,7 +275,7 @@ static void count_unseen(struct ptx_splicer *s, const struct ptx_function *f)
 	struct ptx_walk walk = ptx_walk_of(f);
 	struct ptx_statement i;
 
-	while ((i = ptx_walk_next(&walk)).kind < PTX_BODY_END) {
+	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i)) {
 		struct ptx_memory m;
 
 		if (i.kind != PTX_INSTRUCTION)
@@ -278,17 +308,14 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 		*from += m->version_text.size;
 	}
 	ptx_copy(s, from, start + m->behind_header);
-	s->out.word_in_global = (m->const_bytes + 7) / 8 * 8 + WORDS_BYTES > PTX_CONST_BYTES;
-	buf_printf(&s->entry, entry_text, ptx_word_space(s), ptx_word_space(s));
+	s->out.word_in_global = (m->const_bytes + 15) / 16 * 16 + WORDS_BYTES > PTX_CONST_BYTES;
+	buf_printf(&s->entry, entry_text, ptx_word_space(s));
 	if (s->entry.failed)
 		return error_memory("spliced PTX");
 	buf_puts(b, "\n");
 	if (s->file)
 		buf_printf(b, ".file %u \"" PTX_PROBE_FILE "\"\n", s->file);
-	buf_printf(b,
-		".visible .%s .align 8 .u64 " PTX_ARENA_WORD ";\n"
-		".visible .%s .align 4 .u32 " PTX_OFF_WORD ";\n",
-		ptx_word_space(s), ptx_word_space(s));
+	buf_printf(b, ".visible .%s .align 16 .u64 " PTX_WORDS "[2];\n", ptx_word_space(s));
 	for (size_t i = 0; i < s->probes->declaration_count; i++)
 		if (n->declarations & 1ull << i)
 			buf_printf(b, "%s\n", s->probes->declarations[i].text);
@@ -314,6 +341,7 @@ static void need(struct ptx_splicer *s, struct needed *n)
 static int choose_for(struct ptx_splicer *s, struct ptx_names *names, const struct ptx_function *f)
 {
 	s->chosen.count = 0;
+	s->naming = 0;
 	if (!f->entry || !f->has_body)
 		return 0;
 	if (!ptx_names_set(names, f->name.at, f->name.size))
@@ -327,13 +355,15 @@ static int find_needed(struct ptx_splicer *s, struct ptx_names *names, struct ne
 {
 	bool any = false;
 
+	s->out.is_as_before = true;
 	for (size_t i = 0; i < s->module.functions.count; i++) {
 		int error = choose_for(s, names, &s->module.functions.items[i]);
 
 		if (error)
 			return error;
 		need(s, n);
-		any |= s->chosen.count > 0;
+		any |= s->naming > 0;
+		s->out.is_as_before &= !s->chosen.count;
 	}
 	return any ? 0 : error_set(-ENOENT, "the module has no kernel of that name");
 }
@@ -348,19 +378,19 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 		return error;
 	if (has_our_names(text, size))
 		return error_set(-EINVAL, "the module has names that only probes have");
-	if (!buf_reserve(&s->out.text, size + size / 4))
+	if (!s->out.is_as_before && !buf_reserve(&s->out.text, size + size / 4))
 		return error_memory("spliced PTX");
-	error = write_header(s, &needed, &from);
+	error = s->out.is_as_before ? 0 : write_header(s, &needed, &from);
 	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
 		const struct ptx_function *f = &s->module.functions.items[i];
 
 		error = choose_for(s, names, f);
-		if (!error && s->chosen.count)
+		if (!error && s->naming)
 			error = splice_kernel(s, &from);
 		else if (!error && !f->entry && f->has_body)
 			count_unseen(s, f);
 	}
-	if (error)
+	if (error || s->out.is_as_before)
 		return error;
 	ptx_copy(s, &from, text + size);
 	buf_putc(&s->out.text, 0);

@@ -16,6 +16,9 @@
  *	%xpu_lanes	.b32	all	how many lanes of its warp this one runs for, itself among
  *					them: 1 unless the body runs once for a warp
  *	%xpu_active	.b32	all	a bit for each lane of the warp that is at this site with it
+ *	%xpu_below	.b32	all	a bit for each of these lanes that is lower than this one; 0
+ *					in bodies of each thread. A body of a warp that names it
+ *					runs in all lanes, and has effects where it is 0 only
  *	%xpu_kernel	.b64	all	hash of the kernel's mangled name (ptx_kernel_hash)
  *	%xpu_argc	.b32	all	number of the kernel's parameters
  *	%xpu_arg0 - 11	.b64	all	the first 8 bytes of each parameter, with zeros above a
@@ -31,17 +34,20 @@
  * All names that begin with %xpu_, xpu_ and __xpuprof_ are the splicer's and the bodies'; text of
  * others that has them is refused. A body's own registers need only differ from those above.
  *
- * The module gets two variables, which begin as 0. PTX_ARENA_WORD (64 bits) is the address of the
- * arena. It is set once, best before the module's first kernel can run, and does not change any
- * more: bodies read it at each site. PTX_OFF_WORD (32 bits) is for attaching (0) and detaching
- * (not 0) at any time. A thread's bodies run if at its entry the arena was set and the probes were
- * not off, which the lanes of a warp that enter together decide together: so an exit runs exactly
- * when the thread's entry would have run, whatever changes meanwhile. Both are in .const, or in
- * .global where the module has filled its .const.
+ * The module gets a variable, PTX_WORDS, which begins as zeros: struct ptx_words. The address of the
+ * arena is set once, and does not change any more: bodies read it at each site. `on` is for
+ * attaching and detaching at any time once the arena is set. A thread's bodies run if `on` was not
+ * 0 at its entry, which the lanes of a warp decide together: so an exit runs exactly when the
+ * thread's entry would have run, whatever changes meanwhile. Both words are in one line of a cache,
+ * so that who finds the one set finds the other, too. The variable is in .const, or in .global where
+ * the module has filled its .const.
  *
  * A body that runs once for a warp (`once_per_warp`) runs in the lowest of the lanes that are
  * together at the site; the cookie it leaves is given to all of them, as at the exit another lane
  * may be the lowest, and some may have left earlier.
+ *
+ * A body without effects, and whose cookie nobody reads, is left out. A kernel of which no body is
+ * left counts as probed, and is as it was.
  *
  * What is not seen: a thread that ends inside a function the kernel calls, or by a trap; accesses
  * to memory inside such functions. They are counted. The text returned depends on the text and the
@@ -59,8 +65,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
-#define PTX_ARENA_WORD "__xpuprof_arena"
-#define PTX_OFF_WORD   "__xpuprof_off"
+#define PTX_WORDS "__xpuprof_words"
 /* Where instructions of probes are from, in line tables: line N is that of body N - 1. Only in
  * modules that have lines of their own. */
 #define PTX_PROBE_FILE "[probe]"
@@ -82,6 +87,12 @@ enum ptx_access {
 	PTX_ATOMIC = 4,
 	PTX_VOLATILE = 8,
 	PTX_ASYNC = 16, /* cp.async: the address is the one in global memory */
+};
+
+struct ptx_words {
+	uint64_t arena;
+	uint32_t on;
+	uint32_t unused;
 };
 
 /* Something at module level that bodies need: a .func. It is written once, before all kernels. */
@@ -151,6 +162,7 @@ struct ptx_spliced {
 	struct vec(struct ptx_probed) kernels;
 	struct vec(struct ptx_access_line) lines;
 	struct vec(struct ptx_file) files;
+	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
 	/* In functions of the module, which kernels may call: not seen by probes. */
 	uint32_t unseen_exits, unseen_accesses;

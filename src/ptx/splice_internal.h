@@ -20,9 +20,11 @@ enum ptx_uses {
 	PTX_USES_INSN = 1 << 20,
 	PTX_USES_LINES = 1 << 21,
 	PTX_USES_ARENA = 1 << 22,
-	PTX_BRANCHES = 1 << 23,
-	PTX_ENDS_THREADS = 1 << 24,
-	PTX_NOT_PURE = 1 << 25, /* has effects, or another result in each lane */
+	PTX_USES_BELOW = 1 << 23,
+	PTX_BRANCHES = 1 << 24,
+	PTX_ENDS_THREADS = 1 << 25,
+	PTX_HAS_EFFECTS = 1 << 26, /* beyond its registers and its own memory */
+	PTX_VARIES = 1 << 27,	   /* may have another result in each lane of a warp */
 };
 
 /* A body that is put into the kernel at hand. */
@@ -49,7 +51,8 @@ struct ptx_splicer {
 	/* The kernel at hand. */
 	const struct ptx_function *kernel;
 	uint64_t kernel_hash;
-	struct vec(struct ptx_chosen) chosen;
+	struct vec(struct ptx_chosen) chosen;	     /* of those that name it, what has effects */
+	uint32_t naming;			     /* bodies that name it */
 	struct vec(struct ptx_statement) statements; /* of its body, to its end */
 	struct vec(struct ptx_label) labels;	     /* by name; only where there is an exit body */
 	struct ptx_text loc;			     /* the .loc in effect; size 0: none */

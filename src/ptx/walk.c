@@ -66,36 +66,38 @@ static bool pass_mark(struct ptx_walk *w, const struct ptx_token *t)
 	return true;
 }
 
-struct ptx_statement ptx_walk_next(struct ptx_walk *w)
+void ptx_walk_next(struct ptx_walk *w, struct ptx_statement *s)
 {
 	while (1) {
-		struct ptx_statement s = {.kind = PTX_DAMAGED};
 		struct ptx_token t = ptx_lex(&w->lexer);
 		bool good;
 
-		s.start = t.text;
-		s.op = t;
+		s->kind = PTX_DAMAGED;
+		s->start = t.text;
+		s->predicate.size = 0;
+		s->negated = false;
+		s->op = t;
 		if (ptx_is_mark(&t, '}') && !w->depth) {
-			s.kind = PTX_BODY_END;
-			return s;
+			s->kind = PTX_BODY_END;
+			return;
 		}
 		if (t.kind == PTX_WORD && ptx_take_mark(&w->lexer, ':')) {
-			s.kind = PTX_LABEL;
-			return s;
+			s->kind = PTX_LABEL;
+			return;
 		}
 		if (ptx_is_mark(&t, '@'))
-			good = read_predicated(w, &s);
+			good = read_predicated(w, s);
 		else if (t.kind == PTX_MARK)
 			good = pass_mark(w, &t);
 		else if (ptx_is(&t, ".loc"))
-			good = read_line(w, &s);
+			good = read_line(w, s);
 		else if (t.kind == PTX_WORD && *t.text == '.')
 			good = pass_directive(w, &t);
 		else
-			good = read_instruction(w, &s);
+			good = read_instruction(w, s);
 		if (!good)
-			s.kind = PTX_DAMAGED;
-		if (!good || s.kind != PTX_DAMAGED)
-			return s;
+			s->kind = PTX_DAMAGED;
+		if (!good || s->kind != PTX_DAMAGED)
+			return;
 	}
 }

@@ -33,4 +33,4 @@ struct ptx_walk {
 struct ptx_walk ptx_walk_of(const struct ptx_function *f);
 /* The next instruction, .loc or label: scopes and declarations are passed over. After
  * PTX_BODY_END and PTX_DAMAGED there is nothing more. */
-struct ptx_statement ptx_walk_next(struct ptx_walk *w);
+void ptx_walk_next(struct ptx_walk *w, struct ptx_statement *ret);

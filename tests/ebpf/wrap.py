@@ -5,7 +5,7 @@ import re
 import subprocess
 
 NUMBERS = ["arena", "cookie", "kernel", "addr"] + [f"arg{i}" for i in range(12)]
-WORDS = ["lanes", "active", "argc", "size", "kind", "insn", "lines"]
+WORDS = ["lanes", "active", "argc", "size", "kind", "insn", "lines", "below"]
 PROGRAM = re.compile(r"^// program '([^']*)':([^\n]*)\n(\{\n.*?^\}\n)", re.M | re.S)
 
 

@@ -32,7 +32,8 @@ static int splice(const struct bodies *b, const struct buf *text)
 		probes.body_count += body_probe(body, &bodies[probes.body_count]);
 	error = ptx_splice(text->data, text->size, &probes, &s);
 	if (!error)
-		fwrite(s.text.data, 1, s.text.size, stdout);
+		fwrite(s.is_as_before ? text->data : s.text.data, 1,
+			s.is_as_before ? text->size : s.text.size, stdout);
 	ptx_spliced_release(&s);
 	return error;
 }

@@ -132,6 +132,24 @@ static void lookups_are_compared_with_null(void)
 			MOVX(6, 7), LOOK_UP_ANY(COUNTS), MOVX(7, 0), ALU(BPF_SUB, 8, 1), JUMP(BPF_JNE, 8, 0, -11),
 			JUMP(BPF_JEQ, 7, 0, 1), LOAD(BPF_DW, 0, 6, 0), RETURN}},
 		{"of a key that is there in any case", NULL, {LOOK_UP(COUNTS), LOAD(BPF_DW, 0, 0, 0), EXIT}},
+		{"of a key in its bounds", NULL, {
+			CALL(502), JUMP(BPF_JGT, 0, 2, 7), STORE(BPF_W, 10, -4, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -4),
+			MAP(1, THREE), CALL(1), LOAD(BPF_DW, 0, 0, 0), RETURN}},
+		{"of one that may be beyond them", "was not compared with NULL", {
+			CALL(502), JUMP(BPF_JGT, 0, 3, 7), STORE(BPF_W, 10, -4, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -4),
+			MAP(1, THREE), CALL(1), LOAD(BPF_DW, 0, 0, 0), RETURN}},
+		{"of one beside another in its bounds", NULL, {
+			CALL(502), JUMP(BPF_JGT, 0, 2, 8), STORE(BPF_W, 10, -8, 0), STORE(BPF_W, 10, -4, 0), MOVX(2, 10),
+			ALU(BPF_ADD, 2, -8), MAP(1, THREE), CALL(1), LOAD(BPF_DW, 0, 0, 0), RETURN}},
+		{"of one that was changed since", "was not compared with NULL", {
+			CALL(502), JUMP(BPF_JGT, 0, 2, 8), STORE(BPF_W, 10, -4, 0), PUT(BPF_B, 10, -3, 1), MOVX(2, 10),
+			ALU(BPF_ADD, 2, -4), MAP(1, THREE), CALL(1), LOAD(BPF_DW, 0, 0, 0), RETURN}},
+		{"of one that is larger on another way", "was not compared with NULL", {
+			CALL(502), PUT(BPF_W, 10, -4, 2), JUMP(BPF_JNE, 0, 0, 1), PUT(BPF_W, 10, -4, 3), MOVX(2, 10),
+			ALU(BPF_ADD, 2, -4), MAP(1, THREE), CALL(1), LOAD(BPF_DW, 0, 0, 0), RETURN}},
+		{"of one that grows", "was not compared with NULL", {
+			MOV(8, 0), STORE(BPF_W, 10, -4, 8), MOVX(2, 10), ALU(BPF_ADD, 2, -4), MAP(1, THREE), CALL(1),
+			LOAD(BPF_DW, 0, 0, 0), ALU(BPF_ADD, 8, 1), CALL(502), JUMP(BPF_JNE, 0, 0, -10), RETURN}},
 		{"found or made", NULL, {
 			LOOK_UP_ANY(COUNTS), JUMP(BPF_JNE, 0, 0, 5), MOVX(2, 10), ALU(BPF_ADD, 2, -4), MAP(1, COUNTS),
 			CALL(1), JUMP(BPF_JEQ, 0, 0, 1), LOAD(BPF_DW, 0, 0, 0), RETURN}},

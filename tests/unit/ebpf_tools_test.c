@@ -81,12 +81,12 @@ static int launch(
 	struct sim_ptx *module = NULL;
 	int error = sim_ptx_load(text, size, &module);
 	size_t word_bytes;
-	void *word = error ? NULL : sim_ptx_variable(module, PTX_ARENA_WORD, &word_bytes);
+	struct ptx_words *words = error ? NULL : sim_ptx_variable(module, PTX_WORDS, &word_bytes);
 
 	l.sms = SMS;
 	l.grid_id = LAUNCH;
-	if (word && arena)
-		memcpy(word, &arena, sizeof(arena));
+	if (words && arena)
+		*words = (struct ptx_words){.arena = (uint64_t)(uintptr_t)arena, .on = 1};
 	error = error ?: sim_ptx_run(sim_ptx_kernel(module, kernel), &l);
 	sim_ptx_free(module);
 	return error;

@@ -26,6 +26,7 @@ struct twin {
 	struct analysis analysis;
 	struct layout layout;
 	struct buf text;
+	bool in_lanes; /* all of a warp run it */
 	struct run run;
 	uint64_t *given;
 	uint8_t *arena, *ring;
@@ -35,7 +36,7 @@ static int translate(struct twin *t, const struct writer *w, const uint32_t *len
 {
 	static const struct check_options check;
 	static const struct layout_options layout = {LAYOUT_THREADS, LAYOUT_MAP_BYTES};
-	static const struct body_options body = {.keeps_cookie = true};
+	struct body_options body = {.keeps_cookie = true, .once_per_warp = random_below(2)};
 	struct buf text = BUF_INIT;
 	int error;
 
@@ -46,6 +47,7 @@ static int translate(struct twin *t, const struct writer *w, const uint32_t *len
 	error = error ?: body_translate(&text, &t->flow, &t->analysis, &t->layout, &body);
 	if (!error)
 		ebpf_wrap(&t->text, &text);
+	t->in_lanes = ebpf_is_for_lanes(&text);
 	buf_release(&text);
 	return error;
 }
@@ -172,7 +174,7 @@ static uint64_t losses(const struct twin *t, enum arena_loss loss)
 static int run_translated(struct twin *t)
 {
 	uint64_t given = (uint64_t)(uintptr_t)t->given;
-	struct sim_ptx_launch l = device_launch(1, 1, &given);
+	struct sim_ptx_launch l = device_launch(1, t->in_lanes ? 32 : 1, &given);
 	struct sim_ptx *module;
 	int error = sim_ptx_load(t->text.data, t->text.size, &module);
 
@@ -232,7 +234,7 @@ static void keep(const struct twin *t, int number)
 }
 
 struct tally {
-	unsigned int refused, differ, guarded, in_memory, sums, records, endless;
+	unsigned int refused, differ, guarded, in_memory, sums, records, endless, in_lanes;
 };
 
 static void run_both(const struct writer *w, const uint32_t *lengths, int number, struct tally *n)
@@ -252,6 +254,7 @@ static void run_both(const struct writer *w, const uint32_t *lengths, int number
 	n->endless += losses(&t, ARENA_LOSS_FUEL) > 0;
 	n->guarded += t.run.guarded > 0;
 	n->in_memory += t.analysis.frame_in_memory[0];
+	n->in_lanes += t.in_lanes && t.layout.maps[COUNTS].is_used;
 	n->sums += t.layout.maps[COUNTS].is_sum;
 	n->records += t.run.record_count > 0;
 	if (difference) {
@@ -283,12 +286,14 @@ static void translated_programs_do_what_interpreted_ones_do(void)
 	}
 	CHECK(!n.differ);
 	printf("# %u programs: %u refused, %u differ; %u guarded, %u stacks in memory, %u sums, "
-	       "%u sent records\n",
-		programs, n.refused, n.differ, n.guarded, n.in_memory, n.sums, n.records);
+	       "%u sent records, %u in all lanes\n",
+		programs, n.refused, n.differ, n.guarded, n.in_memory, n.sums, n.records,
+		n.in_lanes);
 	/* What is compared is there to be compared. */
 	CHECK(n.refused < programs / 20 && n.endless <= programs / 1000);
 	CHECK(n.guarded > programs / 20 && n.in_memory > programs / 20);
 	CHECK(n.sums > programs / 50 && n.records > programs / 50);
+	CHECK(n.in_lanes > programs / 50);
 }
 
 /* A value of 8 bytes at 0 or 8, by the first argument; its address was on a stack that is

@@ -22,6 +22,9 @@ static size_t count(const char *text, const char *part)
 	return n;
 }
 
+/* The least that is not left out. */
+#define DOES "{ membar.gl; }"
+
 static struct ptx_body body(enum ptx_site site, const char *text)
 {
 	return (struct ptx_body){.site = site, .pair = PTX_NO_PAIR, .kernels = "*", .text = text};
@@ -40,7 +43,7 @@ static struct ptx_spliced splice(const char *text, const struct ptx_body *bodies
 /* The error of splicing an exit into it. */
 static int refused(const char *text)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_probes probes = {.bodies = &b, .body_count = 1};
 	struct ptx_spliced s = {0};
 	int error = ptx_splice(text, strlen(text), &probes, &s);
@@ -54,7 +57,7 @@ static void every_way_out_has_the_exit_before_a_return_of_its_own(void)
 	static const char text[] = HEAD
 		".visible .entry k(.param .u64 a)\n{\n	.reg .pred %p<3>;\n	@%p1 bra L;\n"
 		"	{ { @!%p2 exit; } // ret;\n	/* ret; */ @%p1 ret.uni; }\nL:	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_EXIT, "{ // BODY\n}");
+	struct ptx_body b = body(PTX_AT_EXIT, "{ membar.gl; // BODY\n}");
 	struct ptx_spliced s = splice(text, &b, 1);
 
 	CHECK(count(buf_text(&s.text), "// BODY") == 4 &&
@@ -74,7 +77,7 @@ static void every_way_out_has_the_exit_before_a_return_of_its_own(void)
 
 static uint32_t returns_of(const char *text)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(text, &b, 1);
 	uint32_t returns = s.kernels.count == 1 ? s.kernels.items[0].returns : 0;
 
@@ -98,7 +101,7 @@ static void a_branch_leaves_where_nothing_but_a_return_is_behind_its_label(void)
 
 static void the_end_of_a_body_is_a_way_out_where_execution_comes_there(void)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ // BODY\n}");
+	struct ptx_body b = body(PTX_AT_EXIT, "{ membar.gl; // BODY\n}");
 	struct ptx_spliced s = splice(KERNEL("bar.sync 0;"), &b, 1),
 			   t = splice(KERNEL("ret; L: "), &b, 1),
 			   u = splice(KERNEL("bar.sync 0; ret;"), &b, 1);
@@ -117,7 +120,7 @@ static void words_that_only_contain_ret_are_left_alone(void)
 		HEAD ".visible .entry ret1(.param .u64 exit_param)\n{\n	.reg .b64 %ret<2>;\n"
 		     "	ld.param.u64 %ret1, [exit_param];\nret_2:\n	bra.uni "
 		     "ret_3;\nret_3:\n	add.u64 %ret1, %ret1, 1;\n	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(text, &b, 1);
 
 	CHECK(s.kernels.count == 1 && s.kernels.items[0].returns == 1);
@@ -131,7 +134,7 @@ static void an_exit_in_a_function_that_is_called_is_counted_as_not_seen(void)
 		HEAD ".func f()\n{\n	.reg .b64 %r<2>;\n	exit;\n	ld.global.u64 %r1, "
 		     "[%r1];\n	ret;\n}\n"
 		     ".visible .entry k()\n{\n	call.uni f, ();\n	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(text, &b, 1);
 
 	CHECK(s.unseen_exits == 1 && s.unseen_accesses == 1);
@@ -176,8 +179,9 @@ static void each_access_to_global_memory_is_seen_with_its_size_and_kind(void)
 		{0, PTX_READS | PTX_ASYNC},
 		{4, PTX_READS},
 	};
-	struct ptx_body b = body(PTX_AT_ACCESS, "{ // at %xpu_addr, %xpu_size\n add.u64 %a, "
-						"%xpu_addr, 0; mov.u32 %b, %xpu_size; }");
+	struct ptx_body b =
+		body(PTX_AT_ACCESS, "{ membar.gl; // at %xpu_addr, %xpu_size\n add.u64 %a, "
+				    "%xpu_addr, 0; mov.u32 %b, %xpu_size; }");
 	struct ptx_spliced s = splice(accesses, &b, 1);
 
 	CHECK(s.lines.count == sizeof(expected) / sizeof(*expected));
@@ -198,7 +202,7 @@ static void each_access_to_global_memory_is_seen_with_its_size_and_kind(void)
 
 static void loads_and_stores_can_be_chosen_and_keep_their_numbers(void)
 {
-	struct ptx_body loads = body(PTX_AT_LOAD, "{ }"), stores = body(PTX_AT_STORE, "{ }");
+	struct ptx_body loads = body(PTX_AT_LOAD, DOES), stores = body(PTX_AT_STORE, DOES);
 	struct ptx_spliced l = splice(accesses, &loads, 1), s = splice(accesses, &stores, 1);
 
 	CHECK(l.lines.count == 4 && s.lines.count == 1);
@@ -217,7 +221,7 @@ static void an_access_knows_its_source_line_which_holds_behind_the_probe(void)
 		     "	.loc	2 31 5, function_name $L__info0, inlined_at 1 9 3\n"
 		     "	ld.global.u32 %r1, [%rd1];\n	ret;\n}\n"
 		     "	.file	1 \"a.cu\"\n	.file	2 \"b.h\", 12, 34\n";
-	struct ptx_body b = body(PTX_AT_LOAD, "{ }");
+	struct ptx_body b = body(PTX_AT_LOAD, DOES);
 	struct ptx_spliced s = splice(text, &b, 1);
 
 	CHECK(s.lines.count == 1 && s.lines.items[0].file == 2 && s.lines.items[0].line == 31);
@@ -232,7 +236,7 @@ static void an_access_knows_its_source_line_which_holds_behind_the_probe(void)
 
 static void a_module_without_lines_gets_none(void)
 {
-	struct ptx_body b = body(PTX_AT_ACCESS, "{ }");
+	struct ptx_body b = body(PTX_AT_ACCESS, DOES);
 	struct ptx_spliced s = splice(accesses, &b, 1);
 
 	CHECK(s.text.size && !strstr(buf_text(&s.text), ".loc\t") &&
@@ -246,7 +250,7 @@ static const char two_kernels[] =
 
 static size_t named(const char *glob)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s;
 	size_t n;
 
@@ -269,7 +273,7 @@ static void kernels_are_named_mangled_readable_or_without_their_parameters(void)
 
 static void a_module_without_such_a_kernel_is_told_from_a_damaged_one(void)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_probes probes = {.bodies = &b, .body_count = 1};
 	struct ptx_spliced s = {0};
 
@@ -302,7 +306,7 @@ static void damaged_text_is_refused_with_a_reason(void)
 
 static void a_text_that_was_spliced_is_not_spliced_again(void)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(two_kernels, &b, 1);
 
 	CHECK(refused(buf_text(&s.text)) == -EINVAL);
@@ -319,14 +323,14 @@ static void the_word_is_in_global_where_const_is_full(void)
 	static const char full[] =
 		HEAD ".const .align 4 .b8 t[65524];\n.const .u8 u = 1, v[4] = {1, 2, 3, 4};\n"
 		     ".extern .const .u32 w[];\n.entry k()\n{\n	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_EXIT, "{ }");
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(almost, &b, 1), t = splice(full, &b, 1);
 
 	CHECK(!s.word_in_global &&
-		strstr(buf_text(&s.text), ".visible .const .align 8 .u64 __xpuprof_arena;"));
+		strstr(buf_text(&s.text), ".visible .const .align 16 .u64 __xpuprof_words[2];"));
 	CHECK(t.word_in_global &&
-		strstr(buf_text(&t.text), ".visible .global .align 8 .u64 __xpuprof_arena;"));
-	CHECK(strstr(buf_text(&t.text), "ld.global.u32 %xpu_t, [__xpuprof_off];"));
+		strstr(buf_text(&t.text), ".visible .global .align 16 .u64 __xpuprof_words[2];"));
+	CHECK(strstr(buf_text(&t.text), "ld.global.u32 %xpu_t, [__xpuprof_words+8];"));
 	ptx_spliced_release(&s);
 	ptx_spliced_release(&t);
 }
@@ -334,7 +338,7 @@ static void the_word_is_in_global_where_const_is_full(void)
 static void a_cookie_is_kept_only_for_a_pair_that_a_kernel_has(void)
 {
 	static const char entry[] = "{ mov.u64 %xpu_cookie, 5; }",
-			  leave[] = "{ mov.u64 %e1, %xpu_cookie; }";
+			  leave[] = "{ mov.u64 %e1, %xpu_cookie; membar.gl; }";
 	struct ptx_body b[] = {body(PTX_AT_ENTRY, entry), body(PTX_AT_EXIT, leave)};
 	struct ptx_spliced s = splice(two_kernels, b, 2), t;
 
@@ -354,14 +358,14 @@ static void a_cookie_is_kept_only_for_a_pair_that_a_kernel_has(void)
 /* How often the lanes of a kernel meet behind one body, and whether one gives its cookie to all. */
 static size_t meetings(struct ptx_body entry, bool *ret_shares)
 {
-	struct ptx_body exit = body(PTX_AT_EXIT, "{ mov.b64 %x, %xpu_cookie; }");
+	struct ptx_body exit = body(PTX_AT_EXIT, "{ mov.b64 %x, %xpu_cookie; membar.gl; }");
 	struct ptx_body bodies[] = {entry, exit};
 	struct ptx_spliced s;
 	size_t n;
 
 	bodies[0].pair = bodies[1].pair = 1;
-	s = splice(HEAD ".visible .entry k()\n{\n	ret;\n}\n", bodies,
-		1 + (entry.site == PTX_AT_ENTRY));
+	s = splice(HEAD ".visible .entry k()\n{\n	ld.global.u64 %r, [%r];\n	ret;\n}\n",
+		bodies, 1 + (entry.site == PTX_AT_ENTRY));
 	*ret_shares = strstr(buf_text(&s.text), "shfl.sync");
 	n = count(buf_text(&s.text), "bar.warp.sync %xpu_active;");
 	ptx_spliced_release(&s);
@@ -370,17 +374,20 @@ static size_t meetings(struct ptx_body entry, bool *ret_shares)
 
 static void lanes_that_a_body_parted_meet_behind_it(void)
 {
-	struct ptx_body b = body(PTX_AT_EXIT, "{ red.global.add.u64 [%x], 1; }");
+	struct ptx_body b = body(PTX_AT_ACCESS, "{ red.global.add.u64 [%x], 1; }");
 	bool shares;
 
 	CHECK(meetings(b, &shares) == 0);
-	b.text = "{ @%p bra L; L: }";
+	b.text = "{ @%p bra L; membar.gl; L: }";
 	CHECK(meetings(b, &shares) == 1);
 	b.text = "{ @%p bra L; exit; L: }";
 	CHECK(meetings(b, &shares) == 0);
 	b.once_per_warp = true;
 	b.text = "{ red.global.add.u64 [%x], 1; }";
 	CHECK(meetings(b, &shares) == 1 && !shares);
+	/* All leave behind the last. */
+	b.site = PTX_AT_EXIT;
+	CHECK(meetings(b, &shares) == 0 && !shares);
 	/* A cookie that is the same in all lanes is made in each; another is the lowest lane's. */
 	b.site = PTX_AT_ENTRY;
 	b.text = "{ mov.u64 %xpu_cookie, %globaltimer; }";
@@ -391,13 +398,78 @@ static void lanes_that_a_body_parted_meet_behind_it(void)
 	CHECK(meetings(b, &shares) == 0 && shares);
 }
 
+/* Where only effects are for one lane, no lane goes another way. */
+static void lanes_that_run_a_body_together_need_not_meet(void)
+{
+	struct ptx_body b = body(PTX_AT_ACCESS,
+		"{ setp.eq.u32 %q, %xpu_below, 0; @%p bra L; @%q red.global.add.u64 [%x], 1; L: }");
+	bool shares;
+
+	b.once_per_warp = true;
+	CHECK(meetings(b, &shares) == 0 && !shares);
+	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; setp.eq.u32 %p, %laneid, 3; @%p bra L; "
+		 "@%q red.global.add.u64 [%x], 1; L: }";
+	CHECK(meetings(b, &shares) == 1 && !shares);
+	b.site = PTX_AT_ENTRY;
+	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; @%q red.global.add.u64 [%x], 1; "
+		 "mov.u64 %xpu_cookie, %globaltimer; }";
+	CHECK(meetings(b, &shares) == 0 && !shares);
+	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; @%q red.global.add.u64 [%x], 1; "
+		 "ld.global.u64 %xpu_cookie, [%x]; }";
+	CHECK(meetings(b, &shares) == 0 && shares);
+}
+
+static void what_has_no_effect_is_left_out(void)
+{
+	static const char one[] = HEAD ".visible .entry k()\n{\n	ret;\n}\n";
+	struct ptx_body bodies[] = {body(PTX_AT_ENTRY, "{ mov.u64 %xpu_cookie, %globaltimer; }"),
+		body(PTX_AT_EXIT, "{ st.local.u64 [%x], %xpu_cookie; }"),
+		body(PTX_AT_EXIT, "{ red.global.add.u64 [%x], 1; }")};
+	struct ptx_spliced s;
+
+	bodies[0].pair = bodies[1].pair = 1;
+	s = splice(one, bodies, 2);
+	CHECK(s.is_as_before && !s.text.size);
+	CHECK(s.kernels.count == 1 && s.kernels.items[0].bodies == 2);
+	ptx_spliced_release(&s);
+	s = splice(one, bodies, 3);
+	CHECK(!s.is_as_before && strstr(buf_text(&s.text), "red.global.add.u64 [%x], 1;"));
+	CHECK(!strstr(buf_text(&s.text), "globaltimer") && !strstr(buf_text(&s.text), "st.local"));
+	CHECK(s.kernels.count == 1 && s.kernels.items[0].bodies == 3);
+	ptx_spliced_release(&s);
+	/* A cookie that somebody reads is an effect. */
+	bodies[1].text = "{ red.global.add.u64 [%x], %xpu_cookie; }";
+	s = splice(one, bodies, 2);
+	CHECK(strstr(buf_text(&s.text), "globaltimer"));
+	ptx_spliced_release(&s);
+}
+
+/* Of two kernels one keeps nothing: its text is as it was. */
+static void a_kernel_of_which_no_body_is_left_is_as_it_was(void)
+{
+	static const char nothing[] = ".visible .entry n()\n{\n	ret;\n}\n";
+	struct ptx_body bodies[] = {body(PTX_AT_EXIT, DOES), body(PTX_AT_EXIT, "{ }")};
+	struct ptx_spliced s;
+	struct buf text = BUF_INIT;
+
+	bodies[0].kernels = "k";
+	bodies[1].kernels = "n";
+	buf_printf(&text, HEAD ".visible .entry k()\n{\n	ret;\n}\n%s", nothing);
+	s = splice(buf_text(&text), bodies, 2);
+	CHECK(s.kernels.count == 2 && strstr(buf_text(&s.text), nothing));
+	CHECK(count(buf_text(&s.text), "membar.gl") == 1);
+	ptx_spliced_release(&s);
+	buf_release(&text);
+}
+
 static void arguments_are_read_in_pieces_that_their_alignment_allows(void)
 {
 	static const char text[] =
 		HEAD ".entry k(.param .u8 a, .param .align 4 .b8 b[12], .param .align 2 .b8 c[6],\n"
 		     "	.param .u64 .ptr .global .align 16 d)\n{\n	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_ENTRY, "{ add.u64 %a, %xpu_arg0, %xpu_arg1; add.u64 %a, "
-					       "%xpu_arg2, %xpu_arg3; mov.u64 %a, %xpu_arg9; }");
+	struct ptx_body b =
+		body(PTX_AT_ENTRY, "{ membar.gl; add.u64 %a, %xpu_arg0, %xpu_arg1; add.u64 %a, "
+				   "%xpu_arg2, %xpu_arg3; mov.u64 %a, %xpu_arg9; }");
 	struct ptx_spliced s = splice(text, &b, 1);
 	const char *t = buf_text(&s.text);
 
@@ -416,7 +488,7 @@ static void a_block_that_must_stay_possible_stands_before_the_body(void)
 					".entry own()\n.maxntid 64, 1, 1\n{\n	ret;\n}\n"
 					".entry other()\n{\n	ret;\n}\n";
 	static const struct ptx_bound bounds[] = {{"own", 512}, {"k", 1024}};
-	struct ptx_body b = body(PTX_AT_ENTRY, "{ }");
+	struct ptx_body b = body(PTX_AT_ENTRY, DOES);
 	struct ptx_probes probes = {
 		.bodies = &b, .body_count = 1, .bounds = bounds, .bound_count = 2};
 	struct ptx_spliced s = {0};
@@ -432,7 +504,7 @@ static void old_ptx_is_raised_and_old_targets_are_refused(void)
 {
 	static const char text[] =
 		".version 6.0\n.target sm_60\n.address_size 64\n.entry k()\n{\n	ret;\n}\n";
-	struct ptx_body b = body(PTX_AT_ENTRY, "{ }");
+	struct ptx_body b = body(PTX_AT_ENTRY, DOES);
 	struct ptx_probes probes = {.bodies = &b, .body_count = 1};
 	struct ptx_spliced s = splice(text, &b, 1), t = {0};
 
@@ -445,8 +517,9 @@ static void old_ptx_is_raised_and_old_targets_are_refused(void)
 
 static void bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same(void)
 {
-	struct ptx_body b[] = {body(PTX_AT_EXIT, "{ // ONE\n}"), body(PTX_AT_ENTRY, "{ // IN\n}"),
-		body(PTX_AT_EXIT, "{ // TWO\n}")};
+	struct ptx_body b[] = {body(PTX_AT_EXIT, "{ membar.gl; // ONE\n}"),
+		body(PTX_AT_ENTRY, "{ membar.gl; // IN\n}"),
+		body(PTX_AT_EXIT, "{ membar.gl; // TWO\n}")};
 	struct ptx_spliced s = splice(two_kernels, b, 3), t = splice(two_kernels, b, 3);
 	const char *in = strstr(buf_text(&s.text), "// IN"),
 		   *one = in ? strstr(in, "// ONE") : NULL;
@@ -515,6 +588,9 @@ int main(void)
 	RUN(the_word_is_in_global_where_const_is_full);
 	RUN(a_cookie_is_kept_only_for_a_pair_that_a_kernel_has);
 	RUN(lanes_that_a_body_parted_meet_behind_it);
+	RUN(lanes_that_run_a_body_together_need_not_meet);
+	RUN(what_has_no_effect_is_left_out);
+	RUN(a_kernel_of_which_no_body_is_left_is_as_it_was);
 	RUN(arguments_are_read_in_pieces_that_their_alignment_allows);
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);

@@ -29,6 +29,12 @@ static struct ptx_body body(enum ptx_site site, bool once_per_warp, const char *
 		.text = text};
 }
 
+static void attach(struct ptx_words *words)
+{
+	words->arena = (uint64_t)(uintptr_t)arena;
+	words->on = 1;
+}
+
 /* The text with probes, loaded; attached where `attached`. */
 static struct sim_ptx *load(
 	const char *text, const struct ptx_body *bodies, size_t n, bool attached)
@@ -37,17 +43,17 @@ static struct sim_ptx *load(
 	struct ptx_spliced s = {0};
 	struct sim_ptx *m = NULL;
 	size_t bytes = 0;
-	uint64_t *word;
+	struct ptx_words *words;
 
 	arena = device_memory(ARENA_WORDS * 8);
 	if (ptx_splice(text, strlen(text), &probes, &s) ||
 		sim_ptx_load(s.text.data, s.text.size, &m))
 		printf("# %s\n", error_text());
 	ptx_spliced_release(&s);
-	word = m ? sim_ptx_variable(m, PTX_ARENA_WORD, &bytes) : NULL;
-	CHECK(word && bytes == 8 && *word == 0);
-	if (word && attached)
-		*word = (uint64_t)(uintptr_t)arena;
+	words = m ? sim_ptx_variable(m, PTX_WORDS, &bytes) : NULL;
+	CHECK(words && bytes == sizeof(*words) && !words->arena && !words->on);
+	if (words && attached)
+		attach(words);
 	return m;
 }
 
@@ -136,10 +142,10 @@ static void no_exit_runs_without_its_entry(void)
 {
 	const struct ptx_body bodies[] = {
 		body(PTX_AT_ENTRY, false,
-			"{ .reg .b64 %e; .reg .b32 %z; .reg .pred %p; mov.u32 %z, 1;\n"
+			"{ .reg .b64 %e; .reg .b32 %z; .reg .pred %p; mov.u32 %z, 0;\n"
 			"atom.global.add.u64 %e, [%xpu_arena], 1;\n"
-			"setp.lt.u64 %p, %e, 200; @%p bra L; mov.u64 %e, __xpuprof_off;\n"
-			"st.u32 [%e], %z;\nL: }"),
+			"setp.lt.u64 %p, %e, 200; @%p bra L; mov.u64 %e, __xpuprof_words;\n"
+			"st.u32 [%e+8], %z;\nL: }"),
 		body(PTX_AT_EXIT, false, "{" ADD(8, "1") "}"),
 	};
 	struct sim_ptx *m = load(compute, bodies, 2, true);
@@ -369,15 +375,15 @@ static void bodies_call_functions_of_their_own(void)
 	struct ptx_spliced s = {0};
 	struct sim_ptx *m = NULL;
 	size_t bytes;
-	uint64_t *word;
+	struct ptx_words *words;
 
 	bodies[0].declarations = 2;
 	CHECK(!ptx_splice(compute, strlen(compute), &probes, &s));
 	CHECK(!strstr(buf_text(&s.text), "not_needed"));
 	CHECK(!sim_ptx_load(s.text.data, s.text.size, &m));
 	arena = device_memory(8);
-	word = sim_ptx_variable(m, PTX_ARENA_WORD, &bytes);
-	*word = (uint64_t)(uintptr_t)arena;
+	words = sim_ptx_variable(m, PTX_WORDS, &bytes);
+	attach(words);
 	CHECK(run_diverge(m) == 0);
 	CHECK(arena[0] == 3 * THREADS);
 	ptx_spliced_release(&s);

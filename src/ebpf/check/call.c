@@ -176,35 +176,30 @@ static void note_sent(struct checking *c, uint8_t map, uint32_t size)
 static bool is_there(const struct checking *c, const struct ebpf_map *m)
 {
 	const struct value *key = argument(c, 1);
-	uint64_t number = 0;
 
 	if (m->kind->shape != EBPF_ARRAY && m->kind->shape != EBPF_SM_ARRAY)
 		return false;
-	if (key->kind != VALUE_STACK || !number_is_constant(&key->number))
-		return false;
-	for (int i = 3; i >= 0; i--) {
-		int byte = text_byte(c, key, key->number.smin + i);
-
-		if (byte < 0)
-			return false;
-		number = number << 8 | (uint64_t)byte;
-	}
-	return number < m->max_entries;
+	if (key->kind == VALUE_STACK && number_is_constant(&key->number))
+		return stack_most(c, key) < m->max_entries;
+	return false;
 }
 
 static struct value look_up(struct checking *c, const struct call *call)
 {
 	uint32_t identity = state_lookup_identity(c->step);
+	bool there = is_there(c, map_at(c, call->map));
 	struct value v = {
 		.kind = VALUE_ELEMENT,
 		.which = call->map,
-		.maybe_null = !is_there(c, map_at(c, call->map)),
+		.maybe_null = !there,
 		.identity = identity,
 		.number = number_constant(0),
 	};
 
 	state_drop_identity(c->state, identity);
 	use_map(c, call->map, MAP_LOOKED_UP);
+	if (c->fact)
+		c->fact->is_there = there;
 	return v;
 }
 
@@ -265,6 +260,8 @@ static struct value result_of(struct checking *c, const struct call *call)
 		break;
 	case HELPER_LANE:
 		return number_below(32);
+	case HELPER_LOG2:
+		return number_below(64);
 	case HELPER_LANES:
 	case HELPER_LINES:
 		return number_below(33);

@@ -34,6 +34,7 @@ struct fact {
 	uint8_t jump;	/* enum check_jump */
 	bool in_bounds; /* its access to memory is */
 	bool aligned;	/* the same: to its size */
+	bool is_there;	/* its look-up finds an entry in any case */
 	uint16_t text;	/* of a call that prints: which of the texts */
 	struct operand destination, source;
 	struct operand arguments[FLOW_SHARED_REGISTERS]; /* registers 0 to 5 before a call */

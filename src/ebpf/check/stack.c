@@ -114,6 +114,24 @@ int stack_read(struct checking *c, const struct place *p, uint32_t size, struct 
 	return error;
 }
 
+uint32_t stack_most(const struct checking *c, const struct value *pointer)
+{
+	int64_t at = FLOW_STACK + pointer->number.smin;
+	uint64_t by_bits, by_bounds;
+	unsigned int byte;
+	const struct slot *s;
+
+	if (at < 0 || at >= FLOW_STACK || at % 4)
+		return UINT32_MAX;
+	byte = (unsigned int)(at % SLOT_BYTES);
+	s = &c->state->frames[pointer->which].slots[at / SLOT_BYTES];
+	if (s->value.kind != VALUE_NUMBER || (s->written & bits_of(byte, 4)) != bits_of(byte, 4))
+		return UINT32_MAX;
+	by_bits = number_bytes(s->value.number, byte, 4).umax;
+	by_bounds = UINT32_MAX - s->spare[byte / 4];
+	return (uint32_t)(by_bits < by_bounds ? by_bits : by_bounds);
+}
+
 static void write_unknown_place(struct checking *c, const struct place *p, uint32_t size)
 {
 	unsigned int first, last;
@@ -134,6 +152,11 @@ static void write_part(struct slot *s, unsigned int byte, unsigned int count, st
 	if (s->value.kind != VALUE_NUMBER)
 		*s = (struct slot){.value = value_number(number_unknown())};
 	s->value = value_number(number_insert(s->value.number, byte, count, part));
+	for (unsigned int half = 0; half < 2; half++)
+		if (byte < half * 4 + 4 && byte + count > half * 4)
+			s->spare[half] = byte == half * 4 && count == 4
+						 ? UINT32_MAX - (uint32_t)part.umax
+						 : 0;
 	s->written |= bits_of(byte, count);
 }
 

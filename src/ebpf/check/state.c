@@ -201,6 +201,15 @@ static void join_value(struct joining *j, struct value *into, const struct value
 	}
 }
 
+/* Bounds that still get wider on the way around a loop are given up. */
+static void join_spare(struct joining *j, uint32_t *into, uint32_t from)
+{
+	if (from >= *into)
+		return;
+	*into = j->widen ? 0 : from;
+	j->changed = true;
+}
+
 static void join_frame(struct joining *j, struct frame *into, const struct frame *from)
 {
 	for (unsigned int i = 0; i < FLOW_FRAME_REGISTERS; i++)
@@ -211,6 +220,8 @@ static void join_frame(struct joining *j, struct frame *into, const struct frame
 		join_value(j, &into->slots[i].value, &from->slots[i].value);
 		j->changed |= written != into->slots[i].written;
 		into->slots[i].written = written;
+		for (unsigned int half = 0; half < 2; half++)
+			join_spare(j, &into->slots[i].spare[half], from->slots[i].spare[half]);
 	}
 }
 

@@ -35,6 +35,9 @@ struct value {
 struct slot {
 	struct value value;
 	uint8_t written; /* a bit for each byte */
+	/* By how much each half, as a number of 4 bytes, at least stays below the largest: of two
+	 * numbers side by side the bounds are not in `value`. */
+	uint32_t spare[2];
 };
 
 struct frame {

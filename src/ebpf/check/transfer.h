@@ -65,6 +65,9 @@ int check_place(const struct checking *c, const struct value *pointer, int64_t o
 /* The stack as bytes: reading says what is there, as a number of at most 8 bytes. */
 int stack_read(struct checking *c, const struct place *p, uint32_t size, struct value *ret);
 int stack_write(struct checking *c, const struct place *p, uint32_t size, const struct value *v);
+/* The largest number that the 4 bytes there can be; of those that were not all written, or are not
+ * aligned, nothing is known. */
+uint32_t stack_most(const struct checking *c, const struct value *pointer);
 /* A helper reads so many bytes of it. */
 int stack_read_region(struct checking *c, const struct place *p, uint32_t size);
 void use_map(struct checking *c, uint8_t map, enum map_use use);

@@ -141,6 +141,7 @@ static int translate(const struct making *m, size_t i)
 	struct body_options options = {
 		.program = (uint16_t)(m->options->layout.first_program + i),
 		.keeps_cookie = p->site.where == EBPF_AT_ENTRY && body.pair >= 0,
+		.once_per_warp = !p->site.per_thread && p->site.where != EBPF_ALONE,
 	};
 
 	if (vec_push(&b->items, body))

@@ -10,6 +10,8 @@
  *	%ex, %ew, %ep	numbers of 64 and 32 bits and predicates for in between
  *	%ek		parts of a key
  *	%efuel		rounds of loops that are left
+ *	%elead		this is the lane that has effects (lead.c)
+ *	%esm		in that lane the number of the SM
  *
  * Labels: E and a step's number, EA and another, EEND. Steps that cannot be reached have no text.
  */
@@ -29,7 +31,9 @@ struct emitter {
 	const struct layout *layout;
 	const struct body_options *options;
 	uint32_t step;
-	uint32_t labels; /* EA... so far */
+	uint32_t labels;  /* EA... so far */
+	bool has_lead;	  /* it runs in all lanes, with effects in the lowest */
+	const char *lead; /* before what has effects: "@%elead ", or "" */
 	/* Bytes of the units that each word of a stack is made of; 0: not used. */
 	uint8_t units[FLOW_FRAMES_MAX][WORDS];
 	bool failed; /* something that the check should have refused */
@@ -85,6 +89,9 @@ void stack_put(struct emitter *e, uint8_t frame, int64_t offset, uint32_t size, 
 uint32_t stack_piece(int64_t offset, uint32_t left);
 uint32_t copy_piece(int64_t offset, uint32_t at, uint32_t left);
 struct name stack_base(uint8_t frame, int64_t offset);
+
+/* Whether the program may run in all lanes if it has effects in one only (lead.c). */
+bool can_have_lead(const struct emitter *e);
 
 void emit_alu(struct emitter *e);
 void emit_jump(struct emitter *e);

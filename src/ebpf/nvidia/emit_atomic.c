@@ -67,7 +67,7 @@ static void atomic_in_map(struct access *a, const char *operand)
 	if (width == 32)
 		emit(e, "cvt.u32.u64 %%ew0, %s;", operand);
 	if (!atomic_fetches(i)) {
-		emit(e, "red.global.%s%u [%s], %s;", name, width, a->address, with);
+		emit(e, "%sred.global.%s%u [%s], %s;", e->lead, name, width, a->address, with);
 		return;
 	}
 	if (atomic_is_exchange_if(i)) {

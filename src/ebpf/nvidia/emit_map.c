@@ -70,6 +70,11 @@ static uint32_t address_at(uint32_t address)
 	return (uint32_t)(offsetof(struct arena_header, addresses) + address * 8);
 }
 
+/*
+ * The offset comes last, so that assemblers make it part of addresses, and the rest once for all
+ * maps. The lanes without effects take other SMs' copies: an address that assemblers find to be the
+ * same in all lanes makes them add these up first, in ten instructions.
+ */
 void emit_map_base(struct emitter *e, uint8_t map)
 {
 	const struct map_place *p = &e->layout->maps[map];
@@ -78,12 +83,15 @@ void emit_map_base(struct emitter *e, uint8_t map)
 		emit(e, "ld.global.u64 %%ex5, [%%xpu_arena+%u];",
 			address_at(e->layout->first_address + map));
 	else
-		emit(e, "add.u64 %%ex5, %%xpu_arena, %llu;", (unsigned long long)p->offset);
-	if (p->copies == 1)
-		return;
-	emit(e, "mov.u32 %%ew5, %%smid;");
-	emit(e, "and.b32 %%ew5, %%ew5, %u;", p->copies - 1);
-	emit(e, "mad.wide.u32 %%ex5, %%ew5, %llu, %%ex5;", (unsigned long long)p->stride);
+		emit(e, "mov.b64 %%ex5, %%xpu_arena;");
+	if (p->copies > 1) {
+		if (!e->has_lead)
+			emit(e, "mov.u32 %%ew5, %%smid;");
+		emit(e, "and.b32 %%ew5, %s, %u;", e->has_lead ? "%esm" : "%ew5", p->copies - 1);
+		emit(e, "mad.wide.u32 %%ex5, %%ew5, %llu, %%ex5;", (unsigned long long)p->stride);
+	}
+	if (!p->is_outside)
+		emit(e, "add.u64 %%ex5, %%ex5, %llu;", (unsigned long long)p->offset);
 }
 
 /* (z * ny + y) * nx + x */
@@ -126,7 +134,10 @@ static void find_in_array(struct emitter *e, const struct map_place *p)
 {
 	emit(e, "mul.wide.u32 %%ex0, %%ew4, %u;", p->entry_bytes);
 	emit(e, "add.u64 %%ex0, %%ex0, %%ex5;");
-	emit(e, "selp.b64 %%e0, %%ex0, 0, %%ep0;");
+	if (fact_now(e)->is_there)
+		emit(e, "mov.b64 %%e0, %%ex0;");
+	else
+		emit(e, "selp.b64 %%e0, %%ex0, 0, %%ep0;");
 }
 
 /* Key by key, the values of all threads. */

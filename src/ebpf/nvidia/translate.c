@@ -77,7 +77,7 @@ void emit_loss(struct emitter *e, enum arena_loss loss)
 {
 	emit_sm(e, 7);
 	emit(e, "mad.wide.u32 %%ex7, %%ew7, %u, %%xpu_arena;", ARENA_LOSS_COUNT * 8);
-	emit(e, "red.global.add.u64 [%%ex7+%u], 1;", ARENA_LOSSES_AT + loss * 8);
+	emit(e, "%sred.global.add.u64 [%%ex7+%u], 1;", e->lead, ARENA_LOSSES_AT + loss * 8);
 }
 
 /* Which frames have registers: those of calls; records have only a stack. */
@@ -102,6 +102,13 @@ static void declare(struct emitter *e)
 			emit(e, ".reg .b64 %%eb%ur<14>;", f);
 	}
 	stack_declare(e);
+	if (!e->has_lead)
+		return;
+	emit(e, ".reg .pred %%elead;");
+	emit(e, "setp.eq.u32 %%elead, %%xpu_below, 0;");
+	emit(e, ".reg .b32 %%esm;");
+	emit(e, "mov.u32 %%esm, %%smid;");
+	emit(e, "or.b32 %%esm, %%esm, %%xpu_below;");
 }
 
 static void begin_frame(struct emitter *e, uint8_t frame)
@@ -282,6 +289,8 @@ int body_translate(struct buf *text, const struct flow *f, const struct analysis
 	struct emitter e = {.out = text, .flow = f, .analysis = a, .layout = l, .options = options};
 	int error;
 
+	e.has_lead = options->once_per_warp && can_have_lead(&e);
+	e.lead = e.has_lead ? "@%elead " : "";
 	stack_plan(&e);
 	buf_puts(text, "{\n");
 	declare(&e);

@@ -20,6 +20,9 @@
 struct body_options {
 	uint16_t program;  /* its number, which its records have */
 	bool keeps_cookie; /* an exit program wants this entry program's result */
+	/* It is for the lowest lane of each warp. If it can, it runs in all of them and has effects
+	 * in that one: lanes that are parted, and have to meet again, cost more than that. */
+	bool once_per_warp;
 };
 
 /* Appends the body. 0 or -errno with error_text. */

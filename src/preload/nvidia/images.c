@@ -121,6 +121,7 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 bool image_splice(struct image *i, const void *image)
 {
 	uint64_t spliced = 0;
+	bool as_before;
 	int error;
 
 	*i = (struct image){.original = image};
@@ -133,9 +134,12 @@ bool image_splice(struct image *i, const void *image)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
 	error = error ?: splice_text(i, probes());
 	error = error ?: check_compiled(i, spliced);
-	if (error)
+	as_before = !error && i->spliced.is_as_before;
+	if (as_before)
+		image_send(i);
+	if (error || as_before)
 		image_release(i);
-	return !error;
+	return !error && !as_before;
 }
 
 const void *image_with_programs(const struct image *i)

@@ -34,34 +34,35 @@ static cu_result variable(const struct loaded *m, const char *name, cu_address *
 	return result || found == bytes ? result : CU_NOT_FOUND;
 }
 
-static cu_result set_off(const struct loaded *m, struct arena *a, uint32_t off)
+static cu_result set_on(const struct loaded *m, struct arena *a, bool is_on)
 {
+	uint32_t on = is_on;
 	cu_address at = 0;
-	cu_result result = variable(m, PTX_OFF_WORD, &at, sizeof(off));
+	cu_result result = variable(m, PTX_WORDS, &at, sizeof(struct ptx_words));
 
-	return result ? result : arena_copy_to(a, at, &off, sizeof(off));
+	at += offsetof(struct ptx_words, on);
+	return result ? result : arena_copy_to(a, at, &on, sizeof(on));
 }
 
 static cu_result set_arena(const struct loaded *m, struct arena *a)
 {
 	cu_address at = 0;
-	cu_result result = variable(m, PTX_ARENA_WORD, &at, sizeof(a->at));
+	cu_result result = variable(m, PTX_WORDS, &at, sizeof(struct ptx_words));
 
 	return result ? result : arena_copy_to(a, at, &a->at, sizeof(a->at));
 }
 
-/* The arena last: it is what programs begin with. */
+/* The arena first: programs use it once they are on. */
 static void set_words(struct loaded *m, struct arena *a)
 {
-	cu_result result = CU_OK;
+	cu_result result;
 
 	if (!a->at || m->is_set >> a->slot & 1)
 		return;
 	m->is_set |= 1ull << a->slot;
-	if (a->off)
-		result = set_off(m, a, a->off);
-	if (!result)
-		result = set_arena(m, a);
+	result = set_arena(m, a);
+	if (!result && !a->off)
+		result = set_on(m, a, true);
 	if (result)
 		link_send_fate(PROBE_FATE_NO_WORD, (uint64_t)result, NULL);
 }
@@ -163,5 +164,5 @@ void modules_switch(struct arena *a, uint32_t off)
 	a->off = off;
 	vec_foreach (m, &loaded)
 		if (m->is_set >> a->slot & 1)
-			(void)set_off(m, a, off);
+			(void)set_on(m, a, !off);
 }

@@ -104,7 +104,7 @@ static void pass_on(int errors, int status)
 			return;
 }
 
-static bool compile(const struct job *j, const struct ptx_spliced *s, const char *path)
+static bool compile(const struct job *j, const char *input)
 {
 	int errors = memfd_create("ptxas", MFD_CLOEXEC), status, count = 0;
 	char **arguments;
@@ -112,13 +112,13 @@ static bool compile(const struct job *j, const struct ptx_spliced *s, const char
 	while (j->arguments[count])
 		count++;
 	arguments = calloc((size_t)count + 1, sizeof(*arguments));
-	if (errors < 0 || !arguments || !file_write(path, &s->text)) {
+	if (errors < 0 || !arguments) {
 		free(arguments);
 		return false;
 	}
 	memcpy(arguments, j->arguments, (size_t)count * sizeof(*arguments));
 	arguments[0] = (char *)(uintptr_t)j->theirs;
-	arguments[j->input] = (char *)(uintptr_t)path;
+	arguments[j->input] = (char *)(uintptr_t)input;
 	status = run(j, arguments, errors);
 	pass_on(errors, status);
 	close(errors);
@@ -152,21 +152,31 @@ static bool keep(const struct job *j, const struct buf *text, const struct ptx_s
 	return kept;
 }
 
+static bool compile_spliced(const struct job *j, const struct ptx_spliced *s)
+{
+	const char *original = j->arguments[j->input];
+	char path[PATH_BYTES];
+	bool done;
+
+	if (s->is_as_before)
+		return compile(j, original);
+	if (snprintf(path, sizeof(path), "%s.probed.ptx", original) >= (int)sizeof(path))
+		return false;
+	done = file_write(path, &s->text) && compile(j, path);
+	unlink(path);
+	return done;
+}
+
 static bool compile_with_programs(const struct job *j, const struct buf *text)
 {
 	struct ptx_spliced spliced = {0};
-	char path[PATH_BYTES];
 	int error = ptx_splice(buf_text(text), text->size, probes(), &spliced);
 	bool done = false;
 
 	if (error && error != -ENOENT)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
-	if (!error && blocks_stay(&spliced) &&
-		snprintf(path, sizeof(path), "%s.probed.ptx", j->arguments[j->input]) <
-			(int)sizeof(path)) {
-		done = compile(j, &spliced, path) && keep(j, text, &spliced);
-		unlink(path);
-	}
+	if (!error && (spliced.is_as_before || blocks_stay(&spliced)))
+		done = compile_spliced(j, &spliced) && keep(j, text, &spliced);
 	ptx_spliced_release(&spliced);
 	return done;
 }
