@@ -63,6 +63,7 @@ struct record {
 		inlines, quiet, wants_status;
 	const char *metrics;
 	struct programs programs; /* of --probe */
+	int *ret_wait_status;	  /* NULL: we end as the command ended */
 	struct status status;
 };
 
@@ -390,6 +391,9 @@ static int parse(struct record *r, int argc, char **argv)
 			"repeated"),
 		OPTION_STRING(0, "probe-only", "GLOB", &r->programs.plan.only,
 			"run them only in kernels of this name, mangled or readable"),
+		OPTION_MAYBE("probe-cost", "MS", programs_parse_turn, &r->programs,
+			"switch them off in turns of MS (125), and measure what they cost each "
+			"kernel"),
 		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
 			"also record when threads do not run, and why; with stacks if it lasts "
 			"MIN"),
@@ -480,6 +484,8 @@ static int check(const struct record *r, char **command)
 					    : "--probe needs a command to start");
 	if (r->programs.plan.only && !r->programs.objects.count)
 		return options_wrong(&usage, "--probe-only needs --probe");
+	if (r->programs.plan.turn_ns && !r->programs.objects.count)
+		return options_wrong(&usage, "--probe-cost needs --probe");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
 	if (r->stacks == SESSION_STACKS_BPF && !*command)
@@ -809,7 +815,9 @@ static int run(struct record *r, struct target_user *u, char **command)
 	o = open_and_record(r, u, &signals, command);
 	signals_close(&signals);
 	release_outputs(r);
-	if (o.wait_status)
+	if (r->ret_wait_status)
+		*r->ret_wait_status = o.wait_status;
+	else if (o.wait_status)
 		cmd_end_like(o.wait_status);
 	return o.status;
 }
@@ -846,6 +854,11 @@ int cmd_record_probes(const struct programs *p, const struct record_probes *how,
 	r.programs = *p;
 	r.seconds = how->seconds;
 	r.as_root = how->as_root;
+	r.ret_wait_status = how->ret_wait_status;
+	if (how->only_times) {
+		r.gpu_only = r.quiet = true;
+		r.stacks = SESSION_STACKS_NONE;
+	}
 	if (add_output(&r, how->output)) {
 		cmd_error("-o %s", error_text());
 		status = EXIT_USAGE;

@@ -47,6 +47,9 @@ struct plan_options {
 	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
 	const char *only; /* kernels; NULL: all that the programs name */
 	bool measures;	  /* what kernels take without programs, too */
+	/* Programs are switched off and on in turns of so long in the mean; 0: they run all the
+	 * time. */
+	uint64_t turn_ns;
 };
 
 #define PLAN_OPTIONS_INIT                                                                          \

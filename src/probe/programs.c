@@ -5,16 +5,34 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ebpf/tools/tools.h"
+
+#define TURN_MS	    125
+#define TURN_MS_MAX 60000
 
 void programs_release(struct programs *p)
 {
 	vec_release(&p->objects);
 	vec_release(&p->settings);
+}
+
+int programs_parse_turn(void *programs, const char *value)
+{
+	struct programs *p = programs;
+	char *end = "";
+	unsigned long ms = value ? strtoul(value, &end, 10) : TURN_MS;
+
+	if (*end || ms < 1 || ms > TURN_MS_MAX)
+		return error_set(-1, "takes a number of milliseconds up to %d, not '%s'",
+			TURN_MS_MAX, value);
+	p->plan.turn_ns = ms * NS_PER_MS;
+	return 0;
 }
 
 static int open_as(void *path, int *ret_fd)

@@ -12,6 +12,9 @@ struct programs {
 	struct plan_options plan;
 };
 
+/* Of an option, whose target they are: how long a turn is, in ms (NULL: as usual). 0, or -1 with
+ * error_text. */
+int programs_parse_turn(void *programs, const char *value);
 void programs_release(struct programs *p);
 /* Reads files with the rights of `user`, whose they are. Fills a plan that was initialised: 0 or
  * -errno with error_text. */

@@ -168,7 +168,7 @@ int server_greet(struct server *s, struct server_process *p, uint32_t pid)
 		return error;
 	p->control = control;
 	*p->control = (struct probe_control){
-		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .asked = s->asked};
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .asked = s->asked, .off = s->off};
 	p->pid = pid;
 	p->greeted = true;
 	error = give(p, PROBE_CONTROL, fd);
@@ -295,11 +295,12 @@ bool server_has_answers(const struct server *s)
 	return true;
 }
 
-void server_switch_off(struct server *s)
+void server_switch(struct server *s, bool off)
 {
+	s->off = off;
 	vec_foreach (p, &s->processes)
 		if (p->control) {
-			__atomic_store_n(&p->control->off, 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&p->control->off, s->off, __ATOMIC_RELEASE);
 			wake(p);
 		}
 }

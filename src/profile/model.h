@@ -338,12 +338,13 @@ struct profile_probe_object {
 	uint32_t file; /* string: the ELF file itself; 0: not kept */
 };
 
-#define PROBE_MAP_PRINTS UINT32_MAX /* what programs print */
+#define PROBE_MAP_PRINTS   UINT32_MAX	    /* what programs print */
+#define PROBE_MAP_SWITCHES (UINT32_MAX - 1) /* when programs were switched off and on */
 
 struct profile_probe_map {
 	uint32_t object; /* probe object id */
-	uint32_t number; /* in the object, or PROBE_MAP_PRINTS */
-	uint32_t name;	 /* string; 0 for PROBE_MAP_PRINTS */
+	uint32_t number; /* in the object, or PROBE_MAP_... */
+	uint32_t name;	 /* string; 0 for PROBE_MAP_... */
 };
 
 struct profile_probe_context {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +16,9 @@
 #define READ_NS	   NS_PER_SECOND
 #define ANSWERS_NS (2 * NS_PER_SECOND)
 #define WAIT_MS	   1
+/* Of a turn's mean. */
+#define TURN_SHORTEST 0.4
+#define TURN_LONGEST  1.6
 
 struct probes {
 	struct plan plan;
@@ -22,7 +26,21 @@ struct probes {
 	struct recorded recorded;
 	bool has_server;
 	uint64_t asked_ns;
+	/* Of turns: 0: programs run all the time. */
+	uint64_t turn_ns, turned_ns, turn_length_ns;
 };
+
+/* Its length is random, so that nothing that the program does in turns can keep step. */
+static void begin_turn(struct probes *p, uint64_t now)
+{
+	uint32_t random = 0;
+
+	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	p->turned_ns = now;
+	p->turn_length_ns = (uint64_t)((double)p->turn_ns *
+				       (TURN_SHORTEST + (TURN_LONGEST - TURN_SHORTEST) *
+								(double)random / UINT32_MAX));
+}
 
 static int open_server(struct probes *p, const struct probes_options *o)
 {
@@ -50,14 +68,20 @@ int probes_open(struct probes **ret, const struct probes_options *options, struc
 		return error_memory(NULL);
 	plan_init(&p->plan);
 	error = open_server(p, options);
-	error = error ?: recorded_begin(&p->recorded, w, t, &p->server);
+	error = error
+			?: recorded_begin(&p->recorded, w, t, &p->server,
+				   options->programs->plan.turn_ns != 0);
 	if (error) {
 		probes_close(p);
 		return error;
 	}
 	p->server.on_record = recorded_record;
 	p->server.context = &p->recorded;
+	p->turn_ns = options->programs->plan.turn_ns;
+	if (p->turn_ns)
+		p->server.on_switch = recorded_switch;
 	p->asked_ns = clock_now_ns();
+	begin_turn(p, p->asked_ns);
 	plan_warn(&p->plan, options->notes);
 	*ret = p;
 	return 0;
@@ -84,6 +108,11 @@ bool probes_ran(const struct probes *p)
 	return p->server.kernels.count > 0;
 }
 
+uint64_t probes_due_ns(const struct probes *p)
+{
+	return p->turn_ns ? p->turned_ns + p->turn_length_ns : UINT64_MAX;
+}
+
 int probes_drain(struct probes *p, bool *ret_busy)
 {
 	uint64_t now = clock_now_ns();
@@ -93,7 +122,27 @@ int probes_drain(struct probes *p, bool *ret_busy)
 		p->asked_ns = now;
 		server_ask(&p->server);
 	}
+	if (p->turn_ns && now - p->turned_ns >= p->turn_length_ns) {
+		server_switch(&p->server, !p->server.off);
+		begin_turn(p, now);
+	}
 	return recorded_contexts(&p->recorded);
+}
+
+/* How it goes on from here is not measured. */
+static void end_turns(struct probes *p)
+{
+	struct server_switch s = {
+		.state = SERVER_UNKNOWN, .from_ns = clock_now_ns(), .to_ns = UINT64_MAX};
+
+	if (!p->turn_ns)
+		return;
+	p->turn_ns = 0;
+	vec_foreach (a, &p->server.arenas) {
+		s.arena = (uint32_t)(a - p->server.arenas.items);
+		if (!a->ended)
+			recorded_switch(&p->recorded, &s);
+	}
 }
 
 int probes_stop(struct probes *p)
@@ -105,7 +154,8 @@ int probes_stop(struct probes *p)
 	while (!server_has_answers(&p->server) && clock_now_ns() < until_ns)
 		if (!server_drain(&p->server))
 			(void)poll(&wait, 1, WAIT_MS);
-	server_switch_off(&p->server);
+	end_turns(p);
+	server_switch(&p->server, true);
 	while (server_drain(&p->server) && clock_now_ns() < until_ns)
 		;
 	return recorded_contexts(&p->recorded);

@@ -13,7 +13,7 @@
  *	  | ---- other messages ------------------> |  what became of an image, a kernel, ...
  *
  * From then on they share memory. xpuprof takes records out of the rings, which GPUs write, and
- * raises their tails; asks for values of maps by a number; switches programs off. Each of these
+ * raises their tails; asks for values of maps by a number; switches programs off and on. Each
  * changes the control's `changes`, on which a thread of the library sleeps. The library waits for
  * xpuprof where the picture has an arrow to it, two seconds at most, and never else.
  *
@@ -40,7 +40,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	    0x5558504bu
-#define PROBE_VERSION	    2u
+#define PROBE_VERSION	    3u
 #define PROBE_ENV_SOCKET    "XPUPROF_PROBE_SOCKET"
 #define PROBE_PAGE	    4096u
 #define PROBE_TAILS_AT	    PROBE_PAGE
@@ -66,12 +66,21 @@ struct probe_control {
 	/* By xpuprof. */
 	uint32_t changes; /* futex: something here or in a tail has changed */
 	uint32_t asked;	  /* number of the values that are wanted */
-	uint32_t off;	  /* programs are not to run any more */
+	uint32_t off;	  /* programs are not to run, now */
 	uint32_t unused;
 	/* By the library. */
 	uint64_t notes_lost;  /* for which there was no room */
 	uint64_t arenas_lost; /* contexts in which no program runs, as there is no memory, ... */
 };
+
+/* Programs were switched on or off in a context, at some time between the two (CLOCK_MONOTONIC). */
+struct probe_switch {
+	uint64_t from_ns, to_ns;
+	uint32_t off;
+	uint32_t failed; /* in some module: what runs there is not known */
+};
+
+#define PROBE_SWITCHES 16u /* of which the latest are kept */
 
 struct probe_shared {
 	uint32_t magic, version;
@@ -79,6 +88,10 @@ struct probe_shared {
 	uint32_t ended;	   /* the context ends: there will be no others */
 	uint64_t read_ns;  /* when they were read, CLOCK_MONOTONIC; 0: never */
 	uint64_t failures; /* times that they could not be read */
+	/* The n-th is at n % PROBE_SWITCHES; the first is how the context began. */
+	struct probe_switch switches[PROBE_SWITCHES];
+	uint32_t switch_count;
+	uint32_t unused;
 };
 
 /* The plan: this, and what it leads to by offsets from its beginning. Texts end with a NUL. */

@@ -6,6 +6,8 @@
  *
  *	probed PTX MODE [HOW [THREADS LAUNCHES [SECONDS]]]
  *
+ * In the mode "checked" it launches LAUNCHES times.
+ *
  * HOW it gets at the driver's functions: "dlsym" (default), "procaddress"; the program probed_linked
  * is linked with the driver. In the mode "time" it launches so many threads so often, and prints how
  * many microseconds a launch took; it waits for so long before.
@@ -501,10 +503,19 @@ static void mode_time(void)
 	launches = (int)(time_launches + time_launches / 10 + 1);
 }
 
+static void mode_checked(void)
+{
+	CUmodule m;
+
+	context_new();
+	run(load(&m), (int)time_launches);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
+	{"checked", mode_checked},
 	{"time", mode_time},
 	{"launch", mode_launch},
 	{"options", mode_options},

@@ -66,6 +66,10 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "--json prints once, and does not go with -i");
 	if (r->output && (r->json || r->interval > 0))
 		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
+	if (r->interval > 0 && r->programs.plan.turn_ns)
+		return options_wrong(&usage, "--cost prints once, and does not go with -i");
+	if (r->programs.plan.turn_ns && !r->output)
+		return probe_cost(r, argv + first);
 	if (r->output)
 		return cmd_record_probes(&r->programs,
 			&(struct record_probes){
@@ -98,6 +102,9 @@ int cmd_probe(int argc, char **argv)
 			"begin with this value in a variable, or an entry of an array"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
+		OPTION_MAYBE("cost", "MS", programs_parse_turn, &r.programs,
+			"switch the programs off in turns of MS (125), and say what they cost each "
+			"kernel"),
 		OPTION_FLAG(0, "kernels", &r.kernels,
 			"list the kernels in which programs ran, with what they take"),
 		OPTION_NUMBER(0, "map-memory", "MIB", &map_memory, 1, 4096,

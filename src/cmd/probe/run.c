@@ -153,7 +153,7 @@ static void stop(struct run *r)
 			break;
 		wait_for_something(r, busy);
 	} while (clock_now_ns() < until);
-	server_switch_off(&r->server);
+	server_switch(&r->server, true);
 	while (server_drain(&r->server) && clock_now_ns() < until)
 		;
 }

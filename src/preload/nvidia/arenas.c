@@ -351,6 +351,18 @@ void arena_read(struct arena *a, uint32_t asked)
 	__atomic_store_n(&a->shared->answered, asked, __ATOMIC_RELEASE);
 }
 
+void arena_note_switch(struct arena *a, const struct probe_switch *s)
+{
+	struct probe_shared *shared = a->shared;
+	uint32_t n;
+
+	if (!shared)
+		return;
+	n = __atomic_load_n(&shared->switch_count, __ATOMIC_RELAXED);
+	shared->switches[n % PROBE_SWITCHES] = *s;
+	__atomic_store_n(&shared->switch_count, n + 1, __ATOMIC_RELEASE);
+}
+
 void arena_ends(struct arena *a)
 {
 	a->live = false;

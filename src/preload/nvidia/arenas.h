@@ -54,6 +54,8 @@ cu_result arena_copy_to(struct arena *a, cu_address to, const void *from, size_t
 void arena_push_tails(struct arena *a);
 /* Copies the arena into the shared memory. Its context has to be current. */
 void arena_read(struct arena *a, uint32_t asked);
+/* Tells xpuprof. */
+void arena_note_switch(struct arena *a, const struct probe_switch *s);
 /* Makes its context the thread's; false: that is not possible (any more). */
 bool arena_enter(struct arena *a);
 void arena_leave(void);

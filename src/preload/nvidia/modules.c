@@ -2,6 +2,7 @@
 #include "preload/nvidia/modules.h"
 
 #include "base/vec.h"
+#include "inject/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
@@ -75,9 +76,12 @@ static struct arena *look_here(void)
 	if (!a)
 		return NULL;
 	if (is_new) {
+		uint64_t now = now_ns();
+
 		vec_foreach (m, &loaded)
 			m->is_set &= ~(1ull << a->slot);
 		a->off = __atomic_load_n(&link_to_xpuprof.control->off, __ATOMIC_ACQUIRE);
+		arena_note_switch(a, &(struct probe_switch){now, now, a->off, 0});
 	}
 	vec_foreach (m, &loaded)
 		if (m->is_library)
@@ -160,8 +164,12 @@ void modules_look_here(void)
 
 void modules_switch(struct arena *a, uint32_t off)
 {
+	struct probe_switch s = {.from_ns = now_ns(), .off = off};
+
 	a->off = off;
 	vec_foreach (m, &loaded)
 		if (m->is_set >> a->slot & 1)
-			(void)set_off(m, a, off);
+			s.failed |= set_off(m, a, off) != CU_OK;
+	s.to_ns = now_ns();
+	arena_note_switch(a, &s);
 }

@@ -3,6 +3,7 @@
  * A server is filled from a recording as its messages would fill it. Contexts have no memory: what
  * was in their maps is kept entry by entry.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define SUBJECT	     "what probes found"
 #define NO_MAP	     UINT32_MAX
+#define SWITCHES     (UINT32_MAX - 1)
 #define PRINTS	     0xffffu
 #define OBJECT_SHIFT 16
 
@@ -56,6 +58,8 @@ static int add_map(struct recorded_reading *r, const struct profile_probe_map *m
 
 	if (index && m->number == PROBE_MAP_PRINTS)
 		map = (index - 1) << OBJECT_SHIFT | PRINTS;
+	else if (m->number == PROBE_MAP_SWITCHES)
+		map = SWITCHES;
 	else if (index && m->number < r->plan.objects.items[index - 1].object->maps.count)
 		map = (index - 1) << OBJECT_SHIFT | m->number;
 	return vec_push(&r->maps, map) ? no_memory() : 0;
@@ -187,6 +191,27 @@ static void hand_on(
 		s->on_record(s->context, &record);
 }
 
+static int take_switch(struct recorded_reading *r, const struct profile_found *f)
+{
+	uint64_t numbers[SWITCH_NUMBERS];
+
+	if (f->size != sizeof(numbers)) {
+		r->unreadable++;
+		return 0;
+	}
+	memcpy(numbers, f->bytes, sizeof(numbers));
+	if (le64toh(numbers[SWITCH_STATE]) > SERVER_GONE) {
+		r->unreadable++;
+		return 0;
+	}
+	return vec_push(&r->switches,
+		       ((struct server_switch){f->context - 1,
+			       (enum server_switched)le64toh(numbers[SWITCH_STATE]),
+			       le64toh(numbers[SWITCH_FROM]), le64toh(numbers[SWITCH_TO])}))
+		       ? no_memory()
+		       : 0;
+}
+
 static int take(struct recorded_reading *r, const struct profile_found *f)
 {
 	uint32_t map = r->maps.items[f->map - 1];
@@ -195,6 +220,8 @@ static int take(struct recorded_reading *r, const struct profile_found *f)
 		r->unreadable++;
 		return 0;
 	}
+	if (map == SWITCHES)
+		return take_switch(r, f);
 	if (f->program) {
 		hand_on(r, f, map >> OBJECT_SHIFT, map & PRINTS);
 		return 0;
@@ -244,6 +271,7 @@ void recorded_reading_release(struct recorded_reading *r)
 {
 	vec_release(&r->maps);
 	vec_release(&r->objects);
+	vec_release(&r->switches);
 	server_close(&r->server);
 	plan_release(&r->plan);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -60,15 +61,22 @@ static int add_object(struct recorded *r, const struct plan_object *o)
 	return error ?: add_maps(r, o, id);
 }
 
-int recorded_begin(
-	struct recorded *r, struct profile_writer *w, struct tasks *t, const struct server *s)
+static int add_switches(struct recorded *r)
+{
+	struct profile_probe_map m = {.object = 1, .number = PROBE_MAP_SWITCHES};
+
+	return profile_add_probe_map(r->writer, &m, &r->switches);
+}
+
+int recorded_begin(struct recorded *r, struct profile_writer *w, struct tasks *t,
+	const struct server *s, bool has_turns)
 {
 	int error = 0;
 
 	*r = (struct recorded){.writer = w, .tasks = t, .server = s};
 	vec_foreach (o, &s->plan->objects)
 		error = error ?: add_object(r, o);
-	return error;
+	return error || !has_turns ? error : add_switches(r);
 }
 
 void recorded_release(struct recorded *r)
@@ -126,6 +134,25 @@ void recorded_record(void *context, const struct server_record *record)
 	if (!error && record_find(r->server->plan, record, &object, &body)) {
 		f.map = map_id(r, object, record->ring->map);
 		f.context = r->contexts.items[record->arena - r->server->arenas.items];
+		error = profile_write_found(r->writer, &f);
+	}
+	r->error = error;
+}
+
+void recorded_switch(void *context, const struct server_switch *s)
+{
+	struct recorded *r = context;
+	uint64_t numbers[SWITCH_NUMBERS] = {[SWITCH_STATE] = htole64(s->state),
+		[SWITCH_FROM] = htole64(s->from_ns),
+		[SWITCH_TO] = htole64(s->to_ns)};
+	struct profile_found f = {.time_ns = clock_now_ns(),
+		.map = r->switches,
+		.size = sizeof(numbers),
+		.bytes = (const uint8_t *)numbers};
+	int error = recorded_contexts(r);
+
+	if (!error) {
+		f.context = r->contexts.items[s->arena];
 		error = profile_write_found(r->writer, &f);
 	}
 	r->error = error;
