@@ -38,14 +38,22 @@ static bool bodies_are_sound(const struct probe_plan *p)
 static bool outsides_are_sound(const struct probe_plan *p)
 {
 	const struct probe_outside *o = (const void *)((const char *)p + p->outsides_at);
-	uint32_t rings = 0;
+	uint32_t rings = 0, shared = 0;
 
 	if (p->outside_count > ARENA_MAPS_MAX + 1 ||
 		!is_list(p, p->outsides_at, p->outside_count, sizeof(*o)))
 		return false;
 	for (uint32_t i = 0; i < p->outside_count; i++) {
-		if (o[i].address > ARENA_MAPS_MAX || o[i].at < p->outside_at ||
-			o[i].at % PROBE_PAGE || !is_inside(o[i].at, o[i].bytes, p->shared_bytes))
+		if (o[i].address > ARENA_MAPS_MAX)
+			return false;
+		if (o[i].is_shared) {
+			if (o[i].is_ring || !o[i].bytes || o[i].bytes % PROBE_PAGE ||
+				o[i].bytes > SHARED_BYTES_MAX || shared++ == PROBE_SHARED_MAX)
+				return false;
+			continue;
+		}
+		if (o[i].at < p->outside_at || o[i].at % PROBE_PAGE ||
+			!is_inside(o[i].at, o[i].bytes, p->shared_bytes))
 			return false;
 		if (o[i].is_ring &&
 			(o[i].tails != rings++ || o[i].control_at % 8 ||

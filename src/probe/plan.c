@@ -38,6 +38,7 @@ void plan_release(struct plan *p)
 	}
 	vec_release(&p->objects);
 	vec_release(&p->outsides);
+	vec_release(&p->kernel_values);
 	buf_release(&p->initials);
 	buf_release(&p->data);
 	if (p->fd >= 0)
@@ -63,11 +64,6 @@ static uint32_t program_count(const struct plan *p)
 
 static int check_object(const struct ebpf_object *o, const char *name)
 {
-	if (o->cpu_program_count)
-		return error_set(-EOPNOTSUPP,
-			"'%s' has programs for the kernel, too, which are not loaded by this "
-			"version",
-			name);
 	if (!o->programs.count)
 		return error_set(-ENOENT, "'%s' has no program for a GPU", name);
 	vec_foreach (program, &o->programs)
@@ -105,10 +101,21 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 
 static int add_outside(struct plan *p, const struct map_place *place, uint32_t object, uint32_t map)
 {
-	struct plan_outside new = {.place = place, .object = object, .map = map};
+	struct plan_outside new = {.place = place,
+		.object = object,
+		.map = map,
+		.fd = -1,
+		.is_shared = place->is_shared};
 
 	new.is_ring = place->shape == EBPF_RING;
 	new.bytes = new.is_ring ? place->stride *ARENA_SMS : place->bytes;
+	if (new.is_shared) {
+		new.bytes = whole_pages(new.bytes);
+		if (p->shared_count++ == PROBE_SHARED_MAX)
+			return error_set(-E2BIG,
+				"programs for the kernel and for GPUs share more than %u maps",
+				PROBE_SHARED_MAX);
+	}
 	if (new.is_ring)
 		new.tails = p->ring_count++;
 	return vec_push(&p->outsides, new) ? no_memory() : 0;
@@ -138,6 +145,8 @@ static void place_all(struct plan *p)
 	p->outside_at = p->snapshot_at + whole_pages(p->arena_bytes);
 	p->shared_bytes = p->outside_at;
 	vec_foreach (o, &p->outsides) {
+		if (o->is_shared)
+			continue;
 		o->at = p->shared_bytes;
 		p->shared_bytes += whole_pages(o->bytes);
 	}
@@ -175,7 +184,10 @@ static void add_sections(struct plan *p)
 		for (uint32_t map = 0; map < o->maps.count; map++) {
 			const struct ebpf_map *m = &o->maps.items[map];
 
-			if (m->initial && p->objects.items[i].bodies.layout.maps[map].is_used)
+			const struct map_place *place_ =
+				&p->objects.items[i].bodies.layout.maps[map];
+
+			if (m->initial && place_->is_used && !place_->is_shared)
 				add_initial(p, i, map, 0, m->initial, m->value_size);
 		}
 	}
@@ -257,12 +269,15 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 	const struct ebpf_map *m = &o->maps.items[map];
 	uint64_t offset = 0, bytes = m->value_size;
 
-	if (!place_->is_used)
+	bool is_kernels = place_->is_shared || (!place_->is_used && m->used_by_cpu);
+
+	if (!place_->is_used && !is_kernels)
 		return 0;
 	if (!find_variable(o, m, s->name, s->length, &offset, &bytes)) {
 		if (!is_called(m, s))
 			return 0;
-		if (place_->shape != EBPF_ARRAY || m->is_section || s->key >= place_->capacity)
+		if (!m->kind || m->kind->shape != EBPF_ARRAY || m->is_section ||
+			s->key >= m->max_entries)
 			return error_set(
 				-EINVAL, "map '%s' has no such entry that could be set", m->name);
 		offset = s->key * place_->entry_bytes;
@@ -273,6 +288,12 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
 		return error_set(
 			-EINVAL, "the value of '%.*s' is not one number", (int)s->length, s->name);
+	if (is_kernels) {
+		struct plan_kernel_value v = {
+			object, map, (uint32_t)s->key, m->is_section ? offset : 0, bytes, s->value};
+
+		return vec_push(&p->kernel_values, v) ? no_memory() : 1;
+	}
 	add_initial(p, object, map, offset, &s->value, bytes);
 	return 1;
 }
@@ -293,8 +314,7 @@ int plan_set(struct plan *p, const char *text)
 	if (set < 0)
 		return set;
 	return set ? 0
-		   : error_set(-ENOENT,
-			     "no program for GPUs uses a map or variable that is called '%.*s'",
+		   : error_set(-ENOENT, "no program uses a map or variable that is called '%.*s'",
 			     (int)s.length, s.name);
 }
 
@@ -354,6 +374,7 @@ static void put_outsides(const struct plan *p, struct buf *out, struct probe_pla
 			.bytes = o->bytes,
 			.address = o->map == PLAN_PRINTS ? ARENA_PRINTS : l->first_address + o->map,
 			.is_ring = o->is_ring,
+			.is_shared = o->is_shared,
 			.control_at = o->is_ring ? o->place->offset : 0,
 			.tails = o->tails};
 
@@ -388,8 +409,22 @@ static int make_file(struct plan *p, const struct buf *bytes)
 	return 0;
 }
 
+/* What the kernel's programs have for themselves, nobody here reads. */
+static void warn_unread(const struct plan_object *o, struct buf *out)
+{
+	vec_foreach (m, &o->object->maps)
+		if (m->used_by_cpu && !m->is_section &&
+			!o->bodies.layout.maps[m - o->object->maps.items].is_used)
+			buf_printf(out,
+				"map '%s' of '%s' is used by programs for the kernel only: what is "
+				"in it is not shown\n",
+				m->name, o->name);
+}
+
 void plan_warn(const struct plan *p, struct buf *out)
 {
+	vec_foreach (o, &p->objects)
+		warn_unread(o, out);
 	vec_foreach (o, &p->objects)
 		for (uint32_t i = 0; i < o->bodies.layout.map_count; i++)
 			if (o->bodies.layout.maps[i].is_contended)

@@ -27,6 +27,16 @@ struct plan_outside {
 	uint64_t at, bytes;
 	uint32_t tails;
 	bool is_ring;
+	/* It is an array of the kernel's, not in the memory that is shared with processes. */
+	bool is_shared;
+	int fd;		 /* -1: not open (kernel_programs.h) */
+	uint8_t *memory; /* so: NULL */
+};
+
+/* A number that an array of the kernel's begins with, in the value of a key. */
+struct plan_kernel_value {
+	uint32_t object, map, key;
+	uint64_t offset, bytes, number;
 };
 
 #define PLAN_PRINTS UINT32_MAX
@@ -34,11 +44,12 @@ struct plan_outside {
 struct plan {
 	struct vec(struct plan_object) objects;
 	struct vec(struct plan_outside) outsides;
-	uint32_t ring_count;
+	uint32_t ring_count, shared_count;
 	uint64_t arena_bytes, shared_bytes, snapshot_at, outside_at;
 	struct buf initials; /* struct probe_initial, whose data is in `data` */
 	struct buf data;
 	uint32_t initial_count;
+	struct vec(struct plan_kernel_value) kernel_values;
 	int fd; /* the plan as processes get it; -1: not made yet */
 };
 

@@ -20,6 +20,16 @@ void programs_release(struct programs *p)
 {
 	vec_release(&p->objects);
 	vec_release(&p->settings);
+	vec_release(&p->attach);
+}
+
+int programs_add_attach(void *programs, const char *value)
+{
+	struct programs *p = programs;
+
+	if (p->attach.count == PROGRAMS_ATTACH_MAX)
+		return error_set(-1, "may be given %d times", PROGRAMS_ATTACH_MAX);
+	return vec_push(&p->attach, value) ? (error_memory(NULL), -1) : 0;
 }
 
 int programs_parse_turn(void *programs, const char *value)

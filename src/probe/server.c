@@ -190,6 +190,16 @@ static bool has_all_arenas(const struct server *s, uint32_t process)
 	return live >= PROBE_ARENAS_MAX;
 }
 
+static int give_shared(const struct server *s, const struct server_process *p)
+{
+	int error = 0;
+
+	vec_foreach (o, &s->plan->outsides)
+		if (!error && o->is_shared)
+			error = o->fd < 0 ? -EBADF : give(p, PROBE_MAP, o->fd);
+	return error;
+}
+
 int server_add_arena(struct server *s, uint32_t process, const struct probe_arena *m)
 {
 	struct server_arena a = {.process = process,
@@ -215,6 +225,7 @@ int server_add_arena(struct server *s, uint32_t process, const struct probe_aren
 	a.unread = calloc(rings + 1, sizeof(*a.unread));
 	error = a.tails && a.unread ? give(&s->processes.items[process], PROBE_MEMORY, fd)
 				    : -ENOMEM;
+	error = error ?: give_shared(s, &s->processes.items[process]);
 	close(fd);
 	if (!error && !vec_push(&s->arenas, a))
 		return 0;

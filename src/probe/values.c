@@ -21,7 +21,8 @@ static const uint8_t *snapshot(const struct server *s, const struct server_arena
 		       : NULL;
 }
 
-/* Where the values of a map are; NULL: they were never read. */
+/* Where the values of a map are; NULL: they were never read. What is shared with the kernel's
+ * programs is the same in all contexts, and the first one's. */
 static const uint8_t *find_values(
 	const struct server *s, const struct server_arena *a, const struct map_place *place)
 {
@@ -30,7 +31,9 @@ static const uint8_t *find_values(
 	if (!place->is_outside)
 		return arena ? arena + place->offset : NULL;
 	vec_foreach (o, &s->plan->outsides)
-		if (a->memory && o->place == place)
+		if (o->place == place && o->is_shared)
+			return a == s->arenas.items ? o->memory : NULL;
+		else if (a->memory && o->place == place)
 			return a->memory + o->at;
 	return NULL;
 }

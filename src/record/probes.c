@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "probe/kernel_programs.h"
 #include "probe/recorded/recorded.h"
 #include "record/preload.h"
 
@@ -22,6 +23,7 @@
 
 struct probes {
 	struct plan plan;
+	struct kernel_programs *kernel; /* NULL: none */
 	struct server server;
 	struct recorded recorded;
 	bool has_server;
@@ -51,6 +53,7 @@ static int open_server(struct probes *p, const struct probes_options *o)
 		.gid = user->switched ? user->gid : getegid()};
 	int error = programs_plan(o->programs, user, &p->plan);
 
+	error = error ?: kernel_programs_open(&p->kernel, &p->plan, o->programs);
 	error = error ?: server_open(&p->server, &p->plan, &options);
 	if (error)
 		return error;
@@ -94,6 +97,7 @@ void probes_close(struct probes *p)
 	recorded_release(&p->recorded);
 	if (p->has_server)
 		server_close(&p->server);
+	kernel_programs_close(p->kernel);
 	plan_release(&p->plan);
 	free(p);
 }

@@ -60,8 +60,10 @@ void report_cost_text(const struct report *r, struct buf *out)
 	if (!c->is_measured)
 		return;
 	report_title(out, "What the programs cost", shown, c->kernels.count);
-	buf_printf(out, "  they were switched off and on %s times; what is above is of the time they "
-			"were on\n", text_count(cell, c->switches));
+	buf_printf(out,
+		"  they were switched off and on %s times; what is above is of the time they "
+		"were on\n",
+		text_count(cell, c->switches));
 	if (!c->kernels.count) {
 		buf_puts(out, "  no kernel with programs in it was recorded\n");
 		return;

@@ -10,6 +10,7 @@
  *	  |                                         |
  *	  | ---- probe_arena ---------------------> |  for each context of the GPU API
  *	  | <--- probe_welcome + its memory ------- |
+ *	  | <--- probe_welcome + an array --------- |  for each of the kernel's, in their order
  *	  | ---- other messages ------------------> |  what became of an image, a kernel, ...
  *
  * From then on they share memory. xpuprof takes records out of the rings, which GPUs write, and
@@ -48,12 +49,13 @@
 #define PROBE_PLAN_MAX	    (256u << 20)
 #define PROBE_BODIES_MAX    256u
 #define PROBE_ARENAS_MAX    64u /* of a process */
+#define PROBE_SHARED_MAX    16u /* arrays of the kernel's */
 
 struct probe_hello {
 	uint32_t magic, version, pid, unused;
 };
 
-enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY };
+enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY, PROBE_MAP };
 
 struct probe_welcome {
 	uint32_t magic, version;
@@ -122,6 +124,8 @@ struct probe_outside {
 	uint64_t at, bytes; /* in the shared memory */
 	uint32_t address;   /* which of the header's */
 	uint32_t is_ring;
+	/* It is an array of the kernel's: `bytes` from the begin of what comes as PROBE_MAP. */
+	uint32_t is_shared, unused_too;
 	uint64_t control_at;	/* in the arena: control blocks of a ring */
 	uint32_t tails, unused; /* which of the tails are the ring's */
 };

@@ -100,6 +100,8 @@ int cmd_probe(int argc, char **argv)
 		OPTION_NUMBER('n', "rows", "N", &r.rows, 1, 1000000, "rows of each table (20)"),
 		OPTION_CALL(0, "set", "NAME[KEY]=NUMBER", add_setting, &r,
 			"begin with this value in a variable, or an entry of an array"),
+		OPTION_CALL(0, "attach", "PROGRAM=FILE:FUNCTION", programs_add_attach, &r.programs,
+			"run this uprobe of an object file there"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
 		OPTION_MAYBE("cost", "MS", programs_parse_turn, &r.programs,

@@ -18,7 +18,9 @@
 struct arena {
 	bool live;
 	bool primary;
-	bool is_registered; /* memory of the host that the GPU uses */
+	bool is_registered;	      /* memory of the host that the GPU uses */
+	void *maps[PROBE_SHARED_MAX]; /* arrays of the kernel's */
+	uint32_t maps_registered;     /* the first of them */
 	uint32_t slot;
 	cu_context context;
 	unsigned long long id; /* of the context; 0: this driver does not say */

@@ -308,8 +308,7 @@ static void find_interval(struct cost_kernel *k)
 	qsort(k->turns.items, k->turns.count, sizeof(*k->turns.items), by_state);
 	for (size_t i = 0; i < n; i++) {
 		double with = draw_mean(k->turns.items, on, &random);
-		double without =
-			draw_mean(k->turns.items + on, k->turns.count - on, &random);
+		double without = draw_mean(k->turns.items + on, k->turns.count - on, &random);
 
 		ratios[i] = without > 0 ? with / without : 0;
 	}

@@ -46,8 +46,7 @@ struct cost {
 
 /* Of a recording whose probes have been read; `done` has read everything. 0 or -errno with
  * error_text. */
-int cost_read(
-	struct cost *c, const struct recorded_reading *r, const struct profile_reader *done);
+int cost_read(struct cost *c, const struct recorded_reading *r, const struct profile_reader *done);
 void cost_release(struct cost *c);
 uint64_t cost_median_ns(const struct cost_state *s);
 double cost_mean_ns(const struct cost_state *s);
