@@ -21,6 +21,18 @@ static bool is_text(const struct probe_plan *p, uint64_t at)
 	return at && at < p->size && memchr((const char *)p + at, 0, p->size - at);
 }
 
+/* Of a kernel that is ours to write. */
+static bool is_name(const struct probe_plan *p, uint64_t at)
+{
+	const char *text = (const char *)p + at;
+
+	for (const char *c = text; *c; c++)
+		if (!(*c == '_' || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (c > text && *c >= '0' && *c <= '9')))
+			return false;
+	return *text;
+}
+
 static bool bodies_are_sound(const struct probe_plan *p)
 {
 	const struct probe_body *b = (const void *)((const char *)p + p->bodies_at);
@@ -30,7 +42,8 @@ static bool bodies_are_sound(const struct probe_plan *p)
 		return false;
 	for (uint32_t i = 0; i < p->body_count; i++)
 		if (!is_text(p, b[i].kernels_at) || !is_text(p, b[i].text_at) || b[i].pair < -1 ||
-			b[i].pair >= (int32_t)PROBE_BODIES_MAX)
+			b[i].pair >= (int32_t)PROBE_BODIES_MAX ||
+			(b[i].is_alone && !is_name(p, b[i].kernels_at)))
 			return false;
 	return !p->only_at || is_text(p, p->only_at);
 }

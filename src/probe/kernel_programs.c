@@ -173,12 +173,12 @@ static int refuse(const struct plan_object *o, const struct bpf_program *program
 			"program '%s' of '%s' is in section '%s', which does not say where it "
 			"runs: --attach %s=FILE:FUNCTION does",
 			name, o->name, section, name);
-	return error_errno(error, "cannot attach program '%s' of '%s' (section '%s')", name,
-		o->name, section);
+	return error_errno(
+		error, "cannot attach program '%s' of '%s' (section '%s')", name, o->name, section);
 }
 
-static int attach_one(struct kernel_programs *k, const struct plan_object *o,
-	const struct bpf_program *program)
+static int attach_one(
+	struct kernel_programs *k, const struct plan_object *o, const struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program), *place = place_of(k, name);
 	const char *colon = place ? strrchr(place, ':') : NULL;
@@ -219,7 +219,8 @@ static int set_value(const struct plan_kernel_value *v, const struct bpf_map *ma
 	uint32_t size = bpf_map__value_size(map);
 	uint8_t *bytes = calloc(1, size);
 	int fd = bpf_map__fd(map), error = bytes && v->bytes <= sizeof(v->number) &&
-							   v->offset <= size && v->bytes <= size - v->offset
+							   v->offset <= size &&
+							   v->bytes <= size - v->offset
 						   ? 0
 						   : -EINVAL;
 
@@ -256,8 +257,8 @@ static int map_shared(struct plan *p, uint32_t number, const struct bpf_map *map
 	s->fd = bpf_map__fd(map);
 	at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (at == MAP_FAILED)
-		return error_errno(-errno, "cannot map '%s', which programs share",
-			bpf_map__name(map));
+		return error_errno(
+			-errno, "cannot map '%s', which programs share", bpf_map__name(map));
 	s->memory = at;
 	return 0;
 }

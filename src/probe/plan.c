@@ -66,12 +66,6 @@ static int check_object(const struct ebpf_object *o, const char *name)
 {
 	if (!o->programs.count)
 		return error_set(-ENOENT, "'%s' has no program for a GPU", name);
-	vec_foreach (program, &o->programs)
-		if (program->site.where == EBPF_ALONE)
-			return error_set(-EOPNOTSUPP,
-				"program '%s' of '%s' is a kernel of its own, which is not run by "
-				"this version",
-				program->name, name);
 	return 0;
 }
 
@@ -83,6 +77,8 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 	struct bodies_options bodies = options->bodies;
 	int error = new.name ? check_object(o, name) : no_memory();
 
+	for (size_t i = 0; i < EBPF_PROGRAMS_MAX; i++)
+		new.launches[i] = (struct plan_launch){{1, 1, 1}, {1, 1, 1}};
 	choose_threads(o, options->per_thread);
 	bodies.layout.first_program = new.first_program;
 	if (p->objects.count)
@@ -226,11 +222,15 @@ static bool find_variable(const struct ebpf_object *o, const struct ebpf_map *m,
 	return false;
 }
 
+#define SET_NUMBERS 64
+
 struct setting {
 	const char *name;
 	size_t length;
 	bool has_key;
-	uint64_t key, value;
+	uint64_t key;
+	uint64_t values[SET_NUMBERS]; /* that the value is made up of, in its order */
+	uint32_t count;
 };
 
 static bool read_number(const char *text, const char *end, uint64_t *ret)
@@ -242,11 +242,25 @@ static bool read_number(const char *text, const char *end, uint64_t *ret)
 	return !errno && stop == end && stop != text;
 }
 
+static bool read_numbers(const char *text, struct setting *ret)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+
+		if (ret->count == SET_NUMBERS ||
+			!read_number(text, text + length, &ret->values[ret->count++]))
+			return false;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
+}
+
 static bool read_setting(const char *text, struct setting *ret)
 {
 	const char *equals = strchr(text, '='), *bracket = strchr(text, '[');
 
-	if (!equals || !read_number(equals + 1, equals + strlen(equals), &ret->value))
+	if (!equals || !read_numbers(equals + 1, ret))
 		return false;
 	ret->name = text;
 	ret->has_key = bracket && bracket < equals;
@@ -267,7 +281,8 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 	const struct ebpf_object *o = p->objects.items[object].object;
 	const struct map_place *place_ = &p->objects.items[object].bodies.layout.maps[map];
 	const struct ebpf_map *m = &o->maps.items[map];
-	uint64_t offset = 0, bytes = m->value_size;
+	uint64_t offset = 0, bytes = m->value_size, width;
+	int error = 0;
 
 	bool is_kernels = place_->is_shared || (!place_->is_used && m->used_by_cpu);
 
@@ -285,17 +300,20 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 		return error_set(-EINVAL, "'%.*s' is a variable, which has no keys", (int)s->length,
 			s->name);
 	}
-	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-		return error_set(
-			-EINVAL, "the value of '%.*s' is not one number", (int)s->length, s->name);
-	if (is_kernels) {
-		struct plan_kernel_value v = {
-			object, map, (uint32_t)s->key, m->is_section ? offset : 0, bytes, s->value};
+	width = bytes / s->count;
+	if (bytes % s->count || (width != 1 && width != 2 && width != 4 && width != 8))
+		return error_set(-EINVAL, "the value of '%.*s' is not made up of %u numbers",
+			(int)s->length, s->name, s->count);
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		struct plan_kernel_value v = {object, map, (uint32_t)s->key,
+			(m->is_section ? offset : 0) + i * width, width, s->values[i]};
 
-		return vec_push(&p->kernel_values, v) ? no_memory() : 1;
+		if (!is_kernels)
+			add_initial(p, object, map, offset + i * width, &s->values[i], width);
+		else if (vec_push(&p->kernel_values, v))
+			error = no_memory();
 	}
-	add_initial(p, object, map, offset, &s->value, bytes);
-	return 1;
+	return error ?: 1;
 }
 
 int plan_set(struct plan *p, const char *text)
@@ -306,8 +324,8 @@ int plan_set(struct plan *p, const char *text)
 	if (error)
 		return error;
 	if (!read_setting(text, &s))
-		return error_set(
-			-EINVAL, "cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER", text);
+		return error_set(-EINVAL,
+			"cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER[,NUMBER]...", text);
 	for (uint32_t i = 0; !set && i < p->objects.count; i++)
 		for (uint32_t map = 0; !set && map < p->objects.items[i].object->maps.count; map++)
 			set = set_in_map(p, i, map, &s);
@@ -316,6 +334,51 @@ int plan_set(struct plan *p, const char *text)
 	return set ? 0
 		   : error_set(-ENOENT, "no program uses a map or variable that is called '%.*s'",
 			     (int)s.length, s.name);
+}
+
+/* "8,4": 8, 4 and 1. */
+static bool read_sizes(const char **text, uint32_t *ret)
+{
+	for (int i = 0; i < 3; i++) {
+		char *end;
+		unsigned long n = strtoul(*text, &end, 10);
+
+		if (end == *text || !n || n > INT32_MAX)
+			return false;
+		ret[i] = (uint32_t)n;
+		*text = end;
+		if (*end != ',')
+			return true;
+		++*text;
+	}
+	return false;
+}
+
+static struct plan_launch *find_launch(struct plan *p, const char *name, size_t length)
+{
+	vec_foreach (o, &p->objects)
+		vec_foreach (program, &o->object->programs)
+			if (program->site.where == EBPF_ALONE &&
+				!strncmp(program->name, name, length) && !program->name[length])
+				return &o->launches[program - o->object->programs.items];
+	return NULL;
+}
+
+int plan_set_launch(struct plan *p, const char *text)
+{
+	const char *equals = strchr(text, '='), *at = equals ? equals + 1 : text;
+	struct plan_launch launch = {{1, 1, 1}, {1, 1, 1}}, *of;
+
+	if (!equals || !read_sizes(&at, launch.grid) || *at++ != ':' ||
+		!read_sizes(&at, launch.block) || *at)
+		return error_set(-EINVAL,
+			"cannot read '%s': PROGRAM=BLOCKS:THREADS, each N, N,N or N,N,N", text);
+	of = find_launch(p, text, (size_t)(equals - text));
+	if (!of)
+		return error_set(-ENOENT, "no program is a kernel of its own that is called '%.*s'",
+			(int)(equals - text), text);
+	*of = launch;
+	return 0;
 }
 
 /* The text at the plan's end: where it is. */
@@ -340,18 +403,21 @@ static int put_bodies(const struct plan *p, struct buf *out, struct probe_plan *
 
 	vec_foreach (o, &p->objects)
 		vec_foreach (b, &o->bodies.items) {
+			const struct plan_launch *launch = &o->launches[b - o->bodies.items.items];
 			struct probe_body row = {0};
 			struct ptx_body body;
 
-			if (!body_probe(b, &body))
-				continue;
+			body_probe(b, &body);
 			row = (struct probe_body){.kernels_at = put_text(out, body.kernels),
 				.text_at = put_text(out, body.text),
 				.site = body.site,
 				.once_per_warp = body.once_per_warp,
 				.pair = body.pair < 0 ? -1 : body.pair + (int)o->first_program,
 				.version = body.version,
-				.sm = body.sm};
+				.sm = body.sm,
+				.is_alone = b->program->site.where == EBPF_ALONE};
+			memcpy(row.grid, launch->grid, sizeof(row.grid));
+			memcpy(row.block, launch->block, sizeof(row.block));
 			buf_append(&rows, &row, sizeof(row));
 			head->body_count++;
 		}

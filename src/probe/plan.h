@@ -11,6 +11,11 @@
 #include "ebpf/nvidia/bodies.h"
 #include "wire/probe.h"
 
+/* How a program is launched that is a kernel. */
+struct plan_launch {
+	uint32_t grid[3], block[3];
+};
+
 /* One of the objects. It owns what it was made of. */
 struct plan_object {
 	char *name;		      /* of the tool, or the path */
@@ -18,6 +23,7 @@ struct plan_object {
 	struct ebpf_object *object;
 	struct bodies bodies;
 	uint32_t first_program;
+	struct plan_launch launches[EBPF_PROGRAMS_MAX]; /* by program */
 };
 
 /* A ring or map in the memory of the host. */
@@ -77,6 +83,9 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 /* "NAME[KEY]=VALUE": numbers in an array, or in a variable of a section. 0 or -errno with
  * error_text. Behind the last object. */
 int plan_set(struct plan *p, const char *setting);
+/* "PROGRAM=BLOCKS:THREADS", each up to three numbers: how a program is launched that is a kernel. So
+ * too. */
+int plan_set_launch(struct plan *p, const char *text);
 /* Lines about what programs will cost more than they need to. */
 void plan_warn(const struct plan *p, struct buf *out);
 /* Makes `fd`: 0 or -errno with error_text. */

@@ -20,6 +20,7 @@ void programs_release(struct programs *p)
 {
 	vec_release(&p->objects);
 	vec_release(&p->settings);
+	vec_release(&p->launches);
 	vec_release(&p->attach);
 }
 
@@ -89,5 +90,7 @@ int programs_plan(const struct programs *p, const struct user *user, struct plan
 		error = error ?: add_object(p, user, *what, ret);
 	vec_foreach (setting, &p->settings)
 		error = error ?: plan_set(ret, *setting);
+	vec_foreach (launch, &p->launches)
+		error = error ?: plan_set_launch(ret, *launch);
 	return error ?: plan_seal(ret, &p->plan);
 }

@@ -11,6 +11,7 @@
 struct programs {
 	struct vec(const char *) objects;  /* files, or names of tools */
 	struct vec(const char *) settings; /* of plan_set */
+	struct vec(const char *) launches; /* of plan_set_launch */
 	/* "PROGRAM=FILE:FUNCTION": where programs for the kernel run, PROGRAMS_ATTACH_MAX at most */
 	struct vec(const char *) attach;
 	struct plan_options plan;

@@ -116,7 +116,9 @@ struct probe_body {
 	uint32_t once_per_warp;
 	int32_t pair;
 	uint32_t version, sm;
-	uint32_t unused;
+	/* It is a kernel of its own, of this name, for which the library makes a launch. */
+	uint32_t is_alone;
+	uint32_t grid[3], block[3];
 };
 
 /* Memory of the host that the GPU uses: its address is to be in the header of the arena. */

@@ -37,6 +37,13 @@ static int add_setting(void *target, const char *value)
 	return vec_push(&r->programs.settings, value) ? (error_memory(NULL), -1) : 0;
 }
 
+static int add_launch(void *target, const char *value)
+{
+	struct probe_request *r = target;
+
+	return vec_push(&r->programs.launches, value) ? (error_memory(NULL), -1) : 0;
+}
+
 /* A tool is the first operand; options may stand behind it, too. */
 static int parse(struct probe_request *r, const struct option_spec *specs, int argc, char **argv)
 {
@@ -102,6 +109,8 @@ int cmd_probe(int argc, char **argv)
 			"begin with this value in a variable, or an entry of an array"),
 		OPTION_CALL(0, "attach", "PROGRAM=FILE:FUNCTION", programs_add_attach, &r.programs,
 			"run this uprobe of an object file there"),
+		OPTION_CALL(0, "run", "PROGRAM=BLOCKS:THREADS", add_launch, &r,
+			"launch a program that is a kernel of its own like that (1:1)"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
 		OPTION_MAYBE("cost", "MS", programs_parse_turn, &r.programs,

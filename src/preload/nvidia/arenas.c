@@ -10,6 +10,7 @@
 
 #include "inject/futex.h"
 #include "preload/link.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/driver.h"
 
 #define CONTEXTS_MAX 1024 /* in the life of a process */
@@ -414,6 +415,8 @@ void arena_ends(struct arena *a)
 	a->live = false;
 	if (!a->at || !arena_enter(a))
 		return;
+	alone_run(a);
+	alone_end(a);
 	arena_read(a, __atomic_load_n(&link_to_xpuprof.control->asked, __ATOMIC_ACQUIRE));
 	arena_leave();
 }

@@ -30,6 +30,8 @@ struct arena {
 	struct probe_shared *shared;
 	uint64_t *tails; /* as the GPU has them */
 	uint32_t off;	 /* as its modules have it */
+	cu_stream alone; /* in which programs run that are kernels (alone.h) */
+	bool alone_has_run;
 };
 
 /* Between these two, calls do not disturb captures, and xpuprof_probe_is_calling is true: a library

@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "preload/link.h"
 #include "preload/own_stack.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/driver.h"
+#include "preload/nvidia/modules.h"
 #include "preload/nvidia/probes.h"
 #include "ptx/fatbin.h"
 
@@ -113,6 +115,10 @@ bool image_splice(struct image *i, const void *image)
 
 	*i = (struct image){.original = image};
 	if (!image || !link_open() || !driver_open())
+		return false;
+	if (alone_is_wanted())
+		modules_look_here();
+	if (!probes()->body_count)
 		return false;
 	error = text_of(image, &i->text, &i->has_lines);
 	if (error == -ENOENT)

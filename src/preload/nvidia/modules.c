@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "inject/futex.h"
 #include "preload/link.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/thread.h"
@@ -152,12 +153,17 @@ void modules_look_here(void)
 {
 	struct calls calls;
 
-	if (!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) || !link_is_alive())
+	if (!link_is_alive() ||
+		(!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) && !alone_is_wanted()))
 		return;
 	calls_begin(&calls);
 	pthread_mutex_lock(&arenas_lock);
-	if (link_is_alive())
-		(void)look_here();
+	if (link_is_alive() && look_here() && alone_is_wanted()) {
+		thread_start();
+		/* It has the rest. */
+		__atomic_fetch_add(&link_to_xpuprof.control->changes, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&link_to_xpuprof.control->changes);
+	}
 	pthread_mutex_unlock(&arenas_lock);
 	calls_end(&calls);
 }
