@@ -38,6 +38,7 @@ struct programs;
 struct record_probes {
 	const char *output; /* as record's */
 	double seconds;	    /* 0: until the command ends */
+	double interval;    /* at which maps are written, too; 0: at the end only */
 	bool as_root;
 	bool only_times; /* of GPU work: no stacks, and nothing is said of the recording */
 	/* NULL: we end as the command ended; else how we are to (cmd_end_like), or 0. */

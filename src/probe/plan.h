@@ -67,6 +67,7 @@ struct plan_options {
 	/* Programs are switched off and on in turns of so long in the mean; 0: they run all the
 	 * time. */
 	uint64_t turn_ns;
+	uint64_t snapshot_ns; /* in recordings: what changes in maps is written so often; 0: once */
 };
 
 #define PLAN_OPTIONS_INIT                                                                          \

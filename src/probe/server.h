@@ -65,6 +65,7 @@ struct server_value {
 	uint32_t object, map, arena, sm; /* sm: VALUES_ANY: of none */
 	uint64_t thread;		 /* or UINT64_MAX */
 	size_t at;
+	bool is_gone; /* only its key is there: there was one before, and is none now */
 };
 
 /* A record of a ring, in memory of ours. */

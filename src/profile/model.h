@@ -819,12 +819,13 @@ enum profile_loss {
 	"stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN                                                                          \
 	"stacks_taken" /* launches whose stack was walked; the others repeated one */
-#define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
-#define META_TRACER	  "cupti" /* the tracers (wire/wire.h): version and path, a line for each */
-#define META_TRACER_ENDED "cupti_ended" /* in which processes it ended, and when: lines of text */
-#define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
-#define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
-#define META_JOINED	  "joined" /* pids of programs that ran already, a line each; absent: none */
+#define META_GPU_REPORTED   "gpu_reported_ns" /* time of all GPU work the driver reported */
+#define META_TRACER	    "cupti" /* the tracers (wire/wire.h): version and path, a line for each */
+#define META_TRACER_ENDED   "cupti_ended" /* in which processes it ended, and when: lines of text */
+#define META_PROBE_INTERVAL "probe_interval_ns" /* of probes: what changes in maps is written */
+#define META_CLOCK_ERROR    "clock_error_ns"	/* bound on GPU against CPU time */
+#define META_SIMULATED	    "simulated"		/* "1": some GPU in it was simulated */
+#define META_JOINED	    "joined" /* pids of programs that ran already, a line each; absent: none */
 #define META_OBSERVED                                                                              \
 	"observed" /* programs of whose GPU work only the calls were seen: lines, pid and why */
 #define META_UNSEEN                                                                                \

@@ -2,7 +2,9 @@
 #include "record/probes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -28,6 +30,9 @@ struct probes {
 	struct recorded recorded;
 	bool has_server;
 	uint64_t asked_ns;
+	/* Of snapshots: 0: maps are written at the end. */
+	uint64_t snapshot_ns, snapshot_due_ns;
+	bool wants_snapshot; /* they were asked for */
 	/* Of turns: 0: programs run all the time. */
 	uint64_t turn_ns, turned_ns, turn_length_ns;
 };
@@ -61,6 +66,16 @@ static int open_server(struct probes *p, const struct probes_options *o)
 	return preload_for_probes(o->user, server_address(&p->server));
 }
 
+static int describe(struct profile_writer *w, uint64_t snapshot_ns)
+{
+	char text[32];
+
+	if (!snapshot_ns)
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64, snapshot_ns);
+	return profile_set_meta(w, META_PROBE_INTERVAL, text);
+}
+
 int probes_open(struct probes **ret, const struct probes_options *options, struct profile_writer *w,
 	struct tasks *t)
 {
@@ -71,6 +86,7 @@ int probes_open(struct probes **ret, const struct probes_options *options, struc
 		return error_memory(NULL);
 	plan_init(&p->plan);
 	error = open_server(p, options);
+	error = error ?: describe(w, options->programs->plan.snapshot_ns);
 	error = error
 			?: recorded_begin(&p->recorded, w, t, &p->server,
 				   options->programs->plan.turn_ns != 0);
@@ -85,6 +101,8 @@ int probes_open(struct probes **ret, const struct probes_options *options, struc
 		p->server.on_switch = recorded_switch;
 	p->asked_ns = clock_now_ns();
 	begin_turn(p, p->asked_ns);
+	p->snapshot_ns = options->programs->plan.snapshot_ns;
+	p->snapshot_due_ns = p->asked_ns + p->snapshot_ns;
 	plan_warn(&p->plan, options->notes);
 	*ret = p;
 	return 0;
@@ -114,23 +132,48 @@ bool probes_ran(const struct probes *p)
 
 uint64_t probes_due_ns(const struct probes *p)
 {
-	return p->turn_ns ? p->turned_ns + p->turn_length_ns : UINT64_MAX;
+	uint64_t due_ns = p->turn_ns ? p->turned_ns + p->turn_length_ns : UINT64_MAX;
+
+	return p->snapshot_ns && p->snapshot_due_ns < due_ns ? p->snapshot_due_ns : due_ns;
+}
+
+/* When all have answered, or have had their time for it. */
+static int take_snapshot(struct probes *p, uint64_t now)
+{
+	if (!p->wants_snapshot ||
+		(!server_has_answers(&p->server) && now - p->asked_ns < ANSWERS_NS))
+		return 0;
+	p->wants_snapshot = false;
+	return recorded_snapshot(&p->recorded);
+}
+
+static void ask(struct probes *p, uint64_t now)
+{
+	bool due = p->snapshot_ns && now >= p->snapshot_due_ns && !p->wants_snapshot;
+
+	if (!due && now - p->asked_ns < READ_NS)
+		return;
+	if (due) {
+		p->wants_snapshot = true;
+		p->snapshot_due_ns = now + p->snapshot_ns;
+	}
+	p->asked_ns = now;
+	server_ask(&p->server);
 }
 
 int probes_drain(struct probes *p, bool *ret_busy)
 {
 	uint64_t now = clock_now_ns();
+	int error;
 
 	*ret_busy |= server_drain(&p->server);
-	if (now - p->asked_ns >= READ_NS) {
-		p->asked_ns = now;
-		server_ask(&p->server);
-	}
+	ask(p, now);
 	if (p->turn_ns && now - p->turned_ns >= p->turn_length_ns) {
 		server_switch(&p->server, !p->server.off);
 		begin_turn(p, now);
 	}
-	return recorded_contexts(&p->recorded);
+	error = recorded_contexts(&p->recorded);
+	return error ?: take_snapshot(p, now);
 }
 
 /* How it goes on from here is not measured. */

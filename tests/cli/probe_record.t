@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
@@ -96,6 +97,36 @@ def check_maps():
     tap.result("blocktime: time of threads in kernels, device 1\n" in text, "and each device has its tables", text)
 
 
+def check_snapshots():
+    """What changes in maps is written again and again: the report is the same, and a recording that is cut short has what was there."""
+    profile, cut = os.path.join(FOLDER, "f.xpu"), os.path.join(FOLDER, "g.xpu")
+    for tool, name in (("blocktime", "nanoseconds"), ("threadhist", "runs"), ("memheat", "bytes")):
+        sizes = []
+        for options in ((), ("--probe-interval", "0.02")):
+            done = run("record", "--gpu-only", "--probe", tool, *options, "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "1", "30")
+            report = json.loads(run("report", "--probes", "--json", profile).stdout)
+            wanted = 30 * (12 * 5000 if tool == "memheat" else BLOCKS * THREADS)
+            tap.result(not done.returncode and total(report, name) == wanted and not report["probes"]["unreadable"],
+                       f"{tool} {' '.join(options)}: the sum is that of all", total(report, name), wanted, done.stderr)
+            sizes.append(len(report["probes"]["objects"][0]["maps"][0]["entries"]))
+        tap.result(tool != "threadhist" or sizes[0] == sizes[1], f"{tool}: and each entry is there once", sizes)
+        if tool == "blocktime":
+            part = json.loads(run("report", "--probes", "--json", "--to", "10ms", profile).stdout)
+            tap.result(total(part, name) == wanted, "of a part of the recording, maps are as at the end", total(part, name))
+    target = subprocess.Popen([tap.PROGRAM, "probe", "blocktime", "-i", "0.05", "-o", cut, "--", TARGET, SHAPES, "on-and-on"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SIMULATED})
+    # Chunks are written each second.
+    deadline, found = time.monotonic() + SECONDS, 0
+    while not found and time.monotonic() < deadline:
+        time.sleep(0.2)
+        read = run("report", "--probes", "--json", cut)
+        found = total(json.loads(read.stdout), "nanoseconds") if not read.returncode and read.stdout else 0
+    target.kill()
+    target.communicate()
+    report = json.loads(run("report", "--probes", "--json", cut).stdout)
+    tap.result(found > 0 and total(report, "nanoseconds") >= found, "a recording that is cut short has maps", found, total(report, "nanoseconds"))
+
+
 def check_late():
     for mode, launches in (("launch", 3), ("graph", 5)):
         _, events, report = record(mode, "--probe", "launchlate")
@@ -162,6 +193,7 @@ def check_use():
     for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
                            (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
                            (("record", "--probe-only", "x", "--", "true"), "--probe-only needs --probe"),
+                           (("record", "--probe-interval", "1", "--", "true"), "--probe-interval needs --probe"),
                            (("probe", "blocks", "-o", "x.xpu", "--json", "--", "true"), "-o records")):
         done = run(*arguments)
         tap.result(done.returncode == 2 and why in done.stderr, f"wrong use: {' '.join(arguments)}", done.returncode, done.stderr)
@@ -175,6 +207,7 @@ def check():
     check_blocks("graph", 5)
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
+    check_snapshots()
     check_late()
     check_files()
     check_sizes()

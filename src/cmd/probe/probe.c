@@ -71,16 +71,18 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "needs a command to run");
 	if (r->json && r->interval > 0)
 		return options_wrong(&usage, "--json prints once, and does not go with -i");
-	if (r->output && (r->json || r->interval > 0))
+	if (r->output && r->json)
 		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
-	if (r->interval > 0 && r->programs.plan.turn_ns)
+	if (r->interval > 0 && r->programs.plan.turn_ns && !r->output)
 		return options_wrong(&usage, "--cost prints once, and does not go with -i");
 	if (r->programs.plan.turn_ns && !r->output)
 		return probe_cost(r, argv + first);
 	if (r->output)
 		return cmd_record_probes(&r->programs,
-			&(struct record_probes){
-				.output = r->output, .seconds = r->seconds, .as_root = r->as_root},
+			&(struct record_probes){.output = r->output,
+				.seconds = r->seconds,
+				.interval = r->interval,
+				.as_root = r->as_root},
 			argv + first);
 	return probe_run(r, argv + first);
 }
@@ -100,7 +102,7 @@ int cmd_probe(int argc, char **argv)
 		OPTION_SECONDS('d', "duration", "SECONDS", &r.seconds,
 			"switch the programs off after so long; the command goes on"),
 		OPTION_SECONDS('i', "interval", "SECONDS", &r.interval,
-			"print the tables each SECONDS, too"),
+			"print the tables each SECONDS, too; with -o write what changes in maps"),
 		OPTION_STRING('o', "output", "[FORM:]FILE", &r.output,
 			"record, as 'xpuprof record --probe', into FILE"),
 		OPTION_FLAG(0, "json", &r.json, "print JSON: all maps, as their types say"),

@@ -60,8 +60,7 @@ static int make_text(struct ptx_spliced *ret)
 		version % 10, sm);
 	for (size_t i = 0; i < all.body_count; i++)
 		buf_printf(&text, ".visible .entry %s()\n{\n\tret;\n}\n", bodies[i].kernels);
-	error = text.failed ? -ENOMEM
-			    : ptx_splice(text.data, text.size, &all, ret);
+	error = text.failed ? -ENOMEM : ptx_splice(text.data, text.size, &all, ret);
 	if (!error) {
 		buf_putc(&ret->text, 0);
 		error = ret->text.failed ? -ENOMEM : 0;
@@ -95,9 +94,8 @@ static cu_result launch(struct arena *a, cu_module module, uint32_t i)
 static cu_result launch_all(struct arena *a, const struct ptx_spliced *s)
 {
 	cu_module module = NULL;
-	cu_result result = REAL(cuModuleLoadData)
-				   ? REAL(cuModuleLoadData)(&module, s->text.data)
-				   : CU_NOT_FOUND;
+	cu_result result = REAL(cuModuleLoadData) ? REAL(cuModuleLoadData)(&module, s->text.data)
+						  : CU_NOT_FOUND;
 
 	if (!result)
 		result = set_arena(a, module);

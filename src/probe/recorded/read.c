@@ -139,7 +139,7 @@ static bool is_entry(
 {
 	uint32_t key;
 
-	if (f->size != m->key_size + m->value_size || f->sm > ARENA_SMS)
+	if ((f->size != m->key_size + m->value_size && f->size != m->key_size) || f->sm > ARENA_SMS)
 		return false;
 	if (place->shape == EBPF_HASH || !place->is_used)
 		return place->is_used;
@@ -161,6 +161,7 @@ static int keep_entry(
 		.thread = f->thread ? f->thread - 1 : UINT64_MAX,
 		.at = s->kept_bytes.size};
 
+	v.is_gone = f->size == o->object->maps.items[map].key_size;
 	if (!is_entry(f, &o->object->maps.items[map], &o->bodies.layout.maps[map])) {
 		r->unreadable++;
 		return 0;

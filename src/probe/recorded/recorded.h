@@ -17,6 +17,13 @@
 /* A switch as it is in a recording: numbers of 64 bits, the least significant byte first. */
 enum { SWITCH_STATE, SWITCH_FROM, SWITCH_TO, SWITCH_NUMBERS };
 
+/* What was last written of an entry of a map. */
+struct recorded_entry {
+	size_t value; /* in `values` */
+	uint32_t round;
+	bool is_gone;
+};
+
 /* Of a recording that is made; all are borrowed. All functions: 0 or -errno with error_text. */
 struct recorded {
 	struct profile_writer *writer;
@@ -25,8 +32,14 @@ struct recorded {
 	struct vec(uint32_t) maps;     /* ids: of each object EBPF_MAPS_MAX, and what it prints */
 	struct vec(uint32_t) contexts; /* ids, by arena */
 	uint32_t switches;	       /* id of the map of switches; 0: not wanted */
-	uint64_t cut;		       /* records and entries that are too long */
-	int error;		       /* of a record: the first */
+	/* Of maps that are written again and again: by number in `written`, which has where each
+	 * entry is, and its key. */
+	struct vec(struct recorded_entry) entries;
+	struct interner *written;
+	struct buf name, values;
+	uint32_t round;
+	uint64_t cut; /* records and entries that are too long */
+	int error;    /* of a record: the first */
 };
 
 int recorded_begin(struct recorded *r, struct profile_writer *w, struct tasks *t,
@@ -38,8 +51,14 @@ int recorded_contexts(struct recorded *r);
 void recorded_record(void *context, const struct server_record *record);
 /* So too, as its on_switch. */
 void recorded_switch(void *context, const struct server_switch *s);
+/* What has changed in maps since it was last written: again and again, from the begin on. */
+int recorded_snapshot(struct recorded *r);
 /* What is in maps, and all else, when nothing more comes. */
 int recorded_finish(struct recorded *r);
+/* entries.c: all maps, or what has changed of them. */
+int recorded_write_maps(struct recorded *r);
+/* The id of a map of an object. */
+uint32_t recorded_map(const struct recorded *r, uint32_t object, uint32_t map);
 
 /* Of a recording that is read: one that has nothing of the kind has no objects. */
 struct recorded_reading {

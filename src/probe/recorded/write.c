@@ -83,6 +83,10 @@ void recorded_release(struct recorded *r)
 {
 	vec_release(&r->maps);
 	vec_release(&r->contexts);
+	vec_release(&r->entries);
+	interner_free(r->written);
+	buf_release(&r->name);
+	buf_release(&r->values);
 }
 
 static int add_context(struct recorded *r, const struct server_arena *a)
@@ -112,7 +116,7 @@ int recorded_contexts(struct recorded *r)
 	return error;
 }
 
-static uint32_t map_id(const struct recorded *r, uint32_t object, uint32_t map)
+uint32_t recorded_map(const struct recorded *r, uint32_t object, uint32_t map)
 {
 	return r->maps.items[object * MAPS_OF_OBJECT + (map == PLAN_PRINTS ? EBPF_MAPS_MAX : map)];
 }
@@ -132,7 +136,7 @@ void recorded_record(void *context, const struct server_record *record)
 	int error = recorded_contexts(r);
 
 	if (!error && record_find(r->server->plan, record, &object, &body)) {
-		f.map = map_id(r, object, record->ring->map);
+		f.map = recorded_map(r, object, record->ring->map);
 		f.context = r->contexts.items[record->arena - r->server->arenas.items];
 		error = profile_write_found(r->writer, &f);
 	}
@@ -156,47 +160,6 @@ void recorded_switch(void *context, const struct server_switch *s)
 		error = profile_write_found(r->writer, &f);
 	}
 	r->error = error;
-}
-
-/* The key and the value stand one behind the other. */
-static int write_entry(struct recorded *r, const struct values *v, const struct value_entry *e,
-	struct profile_found *f)
-{
-	f->size = v->map->key_size + v->map->value_size;
-	f->bytes = values_key(v, e);
-	f->sm = e->sm == VALUES_ANY ? 0 : e->sm + 1;
-	f->thread = e->thread == UINT64_MAX ? 0 : e->thread + 1;
-	if (f->size > FOUND_MAX_BYTES) {
-		r->cut++;
-		return 0;
-	}
-	return profile_write_found(r->writer, f);
-}
-
-static int write_map(struct recorded *r, uint32_t object, uint32_t map, uint32_t arena)
-{
-	struct profile_found f = {.time_ns = clock_now_ns(),
-		.map = map_id(r, object, map),
-		.context = r->contexts.items[arena]};
-	struct values v;
-	int error = values_read_arena(&v, r->server, object, map, arena);
-
-	vec_foreach (e, &v.entries)
-		error = error ?: write_entry(r, &v, e, &f);
-	values_release(&v);
-	return error;
-}
-
-static int write_maps(struct recorded *r)
-{
-	const struct plan *p = r->server->plan;
-	int error = 0;
-
-	for (uint32_t o = 0; o < p->objects.count; o++)
-		for (uint32_t map = 0; map < p->objects.items[o].object->maps.count; map++)
-			for (uint32_t a = 0; !error && a < r->contexts.count; a++)
-				error = write_map(r, o, map, a);
-	return error;
 }
 
 static int write_kernels(struct recorded *r)
@@ -292,7 +255,7 @@ int recorded_finish(struct recorded *r)
 {
 	int error = recorded_contexts(r);
 
-	error = error ?: write_maps(r);
+	error = error ?: recorded_write_maps(r);
 	error = error ?: write_kernels(r);
 	error = error ?: write_lines(r);
 	error = error ?: count_losses(r);
