@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
@@ -127,6 +128,28 @@ def check_snapshots():
     tap.result(found > 0 and total(report, "nanoseconds") >= found, "a recording that is cut short has maps", found, total(report, "nanoseconds"))
 
 
+def check_picture():
+    profile, picture = os.path.join(FOLDER, "h.xpu"), os.path.join(FOLDER, "h.memheat.svg")
+    run("record", "--gpu-only", "--probe", "memheat", "-o", profile, "-o", picture, "--", TARGET, SHAPES, "checked", "dlsym", "1", "30")
+    done = run("export", "--to", "memheat", profile)
+    with open(picture, encoding="utf-8") as f:
+        tap.result(f.read() == done.stdout, "record and export draw the same picture", done.stderr)
+    root = xml.etree.ElementTree.fromstring(done.stdout)
+    cells = [r[0].text for r in root.iter("{http://www.w3.org/2000/svg}rect") if len(r)]
+    found = json.loads(run("report", "--probes", "--json", profile).stdout)["probes"]["objects"][0]["maps"][0]["entries"]
+    wanted = {}
+    for e in found:
+        place = e["key"]["number"] << 16, e["key"]["time"]
+        wanted[place] = wanted.get(place, 0) + e["value"]
+    tap.result(len(cells) == len(wanted) > 1 and {c.split(":")[0] for c in cells} == {hex(page) for page, _ in wanted},
+               "each page and time that has bytes is a cell", cells[:5], list(wanted.items())[:5])
+    most = max(wanted.values())
+    tap.result(any(c.split(": ")[1].startswith(f"{most / 1000:.0f}"[:2]) for c in cells) and "simulated GPU" in done.stdout, "with how many they are", cells[:5], most)
+    run("record", "--gpu-only", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "launch")
+    done = run("export", "--to", "memheat", profile)
+    tap.result(done.returncode == 1 and "record --probe memheat' records it" in done.stderr and not done.stdout, "what was not recorded is not drawn", done.stderr)
+
+
 def check_late():
     for mode, launches in (("launch", 3), ("graph", 5)):
         _, events, report = record(mode, "--probe", "launchlate")
@@ -208,6 +231,7 @@ def check():
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
     check_snapshots()
+    check_picture()
     check_late()
     check_files()
     check_sizes()

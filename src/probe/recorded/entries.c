@@ -151,8 +151,8 @@ static int write_gone(struct recorded *r)
 		if (!can_go(r, &p))
 			continue;
 		e->is_gone = true;
-		error = write_found(r, &p, (const uint8_t *)name + sizeof(p),
-			(uint32_t)(size - sizeof(p)));
+		error = write_found(
+			r, &p, (const uint8_t *)name + sizeof(p), (uint32_t)(size - sizeof(p)));
 	}
 	return error;
 }
