@@ -199,16 +199,18 @@ static void put_cells(const struct picture *p, struct output *o, double wide, do
 				LEFT - 6, y + high / 2 + 4, address);
 			labelled = row;
 		}
-		output_printf(o, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"",
+		output_printf(o,
+			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"",
 			LEFT + (double)(c->time - first) * wide, y, wide, high);
 		put_colour(o, c->bytes, p->most);
-		output_printf(o, "\"><title>0x%" PRIx64 ": %s, from %s on</title></rect>\n", address,
-			text_bytes(bytes, c->bytes),
+		output_printf(o, "\"><title>0x%" PRIx64 ": %s, from %s on</title></rect>\n",
+			address, text_bytes(bytes, c->bytes),
 			text_duration(time, (c->time - first) * column_ns(p)));
 	}
 }
 
-static void put_picture(const struct picture *p, struct output *o, const char *title, bool simulated)
+static void put_picture(
+	const struct picture *p, struct output *o, const char *title, bool simulated)
 {
 	uint64_t columns = (p->last_time >> p->time_shift) - (p->first_time >> p->time_shift) + 1;
 	double wide = (double)CELLS_WIDE / (double)columns;
@@ -254,7 +256,10 @@ static int write_found(struct picture *p, const struct export_input *input, cons
 	if (error)
 		return error;
 	arrange(p);
-	put_picture(p, o, options->title ? options->title : command ? command : TOOL,
+	put_picture(p, o,
+		options->title ? options->title
+		: command      ? command
+			       : TOOL,
 		view_is_simulated(input->reader));
 	return 0;
 }

@@ -150,6 +150,19 @@ def check_picture():
     tap.result(done.returncode == 1 and "record --probe memheat' records it" in done.stderr and not done.stdout, "what was not recorded is not drawn", done.stderr)
 
 
+def check_annotated():
+    profile = os.path.join(FOLDER, "i.xpu")
+    run("record", "--gpu-only", "--stalls", "--probe", "coalesce", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "1", "10")
+    done = run("annotate", "vector_add", profile)
+    # 32 numbers of 4 bytes are one line; 157 of the warps access something, three times.
+    rows = [line.split() for line in done.stdout.splitlines() if "access " in line]
+    tap.result(sorted(rows) == [["1.00", "1.00", "1,570", "access", str(n)] for n in range(3)] and "why" not in done.stderr,
+               "annotate shows coalescing beside stall reasons", rows, done.stdout[:1500], done.stderr)
+    run("record", "--gpu-only", "--stalls", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "1", "10")
+    done = run("annotate", "vector_add", profile)
+    tap.result(not done.returncode and "coalesce" not in done.stdout, "and nothing of it where that was not recorded", done.stdout[:1500])
+
+
 def check_late():
     for mode, launches in (("launch", 3), ("graph", 5)):
         _, events, report = record(mode, "--probe", "launchlate")
@@ -232,6 +245,7 @@ def check():
     check_maps()
     check_snapshots()
     check_picture()
+    check_annotated()
     check_late()
     check_files()
     check_sizes()
