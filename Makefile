@@ -79,9 +79,10 @@ LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
 NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c uprobe.c marker_cost.c) \
-	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c) src/ebpf/tools/tools.c
+	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c) src/ebpf/tools/tools.c \
+	src/probe/kernel_programs.c
 BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/kernel/types-fallback.c \
-	src/monitor/watch-fallback.c src/ebpf/tools/tools-fallback.c
+	src/monitor/watch-fallback.c src/ebpf/tools/tools-fallback.c src/probe/kernel_programs-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
 	src/serve/http$(if $(MICROHTTPD),-fallback).c

@@ -49,6 +49,7 @@ struct annotating {
 	struct range *range; /* NULL: the whole recording is shown */
 	struct kernel_stalls stalls;
 	struct annotation annotation;
+	struct kernel_accesses accesses;
 	struct source_text *sources; /* by file of the annotation */
 };
 
@@ -197,6 +198,7 @@ static int print(struct annotating *t)
 		.range = t->range ? t->range->text : NULL,
 		.annotation = &t->annotation,
 		.sources = t->sources,
+		.accesses = &t->accesses,
 		.source = w->source || !w->instructions,
 		.instructions = w->instructions || !w->source,
 		.all = w->all,
@@ -255,6 +257,9 @@ static int annotate(struct annotating *t)
 	error = error
 			?: annotation_make(&t->annotation, &t->stalls, kernel,
 				   t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
+	if (!error)
+		error = kernel_accesses_read(&t->accesses, t->reader,
+			profile_string(t->reader, t->stalls.kernels.items[kernel].name, NULL));
 	error = error ?: source_texts_find(&t->sources, &t->annotation, t->reader, &t->wanted->map);
 	error = error ?: t->wanted->output ? write_page(t) : print(t);
 	return error;
@@ -270,6 +275,7 @@ static int read_and_show(const struct wanted *w, const struct user *user)
 	error = annotate(&t);
 	source_texts_release(t.sources, &t.annotation);
 	annotation_release(&t.annotation);
+	kernel_accesses_release(&t.accesses);
 	kernel_stalls_release(&t.stalls);
 	profile_reader_close(t.reader);
 	range_free(t.range);

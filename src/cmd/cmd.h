@@ -38,9 +38,15 @@ struct programs;
 struct record_probes {
 	const char *output; /* as record's */
 	double seconds;	    /* 0: until the command ends */
+	double interval;    /* at which maps are written, too; 0: at the end only */
 	bool as_root;
+	bool only_times; /* of GPU work: no stacks, and nothing is said of the recording */
+	/* NULL: we end as the command ended; else how we are to (cmd_end_like), or 0. */
+	int *ret_wait_status;
 };
 int cmd_record_probes(const struct programs *p, const struct record_probes *how, char **command);
+/* `report --probes` of a recording that is not kept, with so many rows in each table. */
+int cmd_report_probes(const char *path, size_t rows, bool json);
 /* Not for people: processes of a recording's, which executes this program for them. */
 int cmd_gpu_helper(int argc, char **argv);
 int cmd_sandbox(int argc, char **argv);

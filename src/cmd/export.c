@@ -8,9 +8,11 @@
 
 /* The rows of the table of exporters. */
 #define FORMATS                                                                                    \
-	"folded, extended-folded, chrome, pprof, speedscope, firefox, perfetto, perf-script, html"
+	"folded, extended-folded, chrome, pprof, speedscope, firefox, perfetto, perf-script, "     \
+	"memheat, html"
 #define FORMAT_WORDS                                                                               \
-	"folded extended-folded chrome pprof speedscope firefox perfetto perf-script html svg"
+	"folded extended-folded chrome pprof speedscope firefox perfetto perf-script memheat "     \
+	"html svg"
 
 static const struct option_usage usage = {
 	.command = "export",
@@ -20,7 +22,7 @@ static const struct option_usage usage = {
 		   "Without --to the suffix of the output decides: .folded, .events\n"
 		   "(extended-folded), .json (chrome), .pb.gz (pprof),\n"
 		   ".speedscope.json, .firefox.json, .perfetto-trace,\n"
-		   ".linux-perf.txt (perf-script), .html, .svg.",
+		   ".linux-perf.txt (perf-script), .memheat.svg, .html, .svg.",
 };
 
 struct target {

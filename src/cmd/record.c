@@ -57,12 +57,14 @@ struct record {
 	long times_one_in; /* of OpenCL's commands; 0: all have times */
 	uint64_t counter_interval_ns, wait_min_ns;
 	double wait_seconds;
-	const char *drivers; /* NULL: not wanted; "": all */
+	double probe_seconds; /* of --probe-interval; 0: none */
+	const char *drivers;  /* NULL: not wanted; "": all */
 	bool off_cpu;
 	bool whole_system, observes, cpu_only, gpu_only, as_root, queue_times, markers, finalize,
 		inlines, quiet, wants_status;
 	const char *metrics;
 	struct programs programs; /* of --probe */
+	int *ret_wait_status;	  /* NULL: we end as the command ended */
 	struct status status;
 };
 
@@ -390,6 +392,11 @@ static int parse(struct record *r, int argc, char **argv)
 			"repeated"),
 		OPTION_STRING(0, "probe-only", "GLOB", &r->programs.plan.only,
 			"run them only in kernels of this name, mangled or readable"),
+		OPTION_SECONDS(0, "probe-interval", "SECONDS", &r->probe_seconds,
+			"write what changes in their maps each SECONDS, not only at the end"),
+		OPTION_MAYBE("probe-cost", "MS", programs_parse_turn, &r->programs,
+			"switch them off in turns of MS (125), and measure what they cost each "
+			"kernel"),
 		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
 			"also record when threads do not run, and why; with stacks if it lasts "
 			"MIN"),
@@ -480,6 +487,10 @@ static int check(const struct record *r, char **command)
 					    : "--probe needs a command to start");
 	if (r->programs.plan.only && !r->programs.objects.count)
 		return options_wrong(&usage, "--probe-only needs --probe");
+	if (r->programs.plan.turn_ns && !r->programs.objects.count)
+		return options_wrong(&usage, "--probe-cost needs --probe");
+	if (r->probe_seconds > 0 && !r->programs.objects.count)
+		return options_wrong(&usage, "--probe-interval needs --probe");
 	if (r->stalls && !*command && !r->pid)
 		return options_wrong(&usage, "--stalls needs a command to start, or -p");
 	if (r->stalls == GPU_STALLS_EXACT && r->pid)
@@ -755,6 +766,7 @@ static int find_profile(struct record *r, const struct target_user *u)
 static struct outcome open_and_record(
 	struct record *r, struct target_user *u, const struct signals *signals, char **command)
 {
+	r->programs.plan.snapshot_ns = (uint64_t)(r->probe_seconds * 1e9) + (r->probe_seconds > 0);
 	const struct session_options options = {
 		.profile_path = r->profile_path,
 		.sandbox = "/proc/self/exe",
@@ -811,7 +823,9 @@ static int run(struct record *r, struct target_user *u, char **command)
 	o = open_and_record(r, u, &signals, command);
 	signals_close(&signals);
 	release_outputs(r);
-	if (o.wait_status)
+	if (r->ret_wait_status)
+		*r->ret_wait_status = o.wait_status;
+	else if (o.wait_status)
 		cmd_end_like(o.wait_status);
 	return o.status;
 }
@@ -848,6 +862,12 @@ int cmd_record_probes(const struct programs *p, const struct record_probes *how,
 	r.programs = *p;
 	r.seconds = how->seconds;
 	r.as_root = how->as_root;
+	r.probe_seconds = how->interval;
+	r.ret_wait_status = how->ret_wait_status;
+	if (how->only_times) {
+		r.gpu_only = r.quiet = true;
+		r.stacks = SESSION_STACKS_NONE;
+	}
 	if (add_output(&r, how->output)) {
 		cmd_error("-o %s", error_text());
 		status = EXIT_USAGE;

@@ -133,6 +133,26 @@ static int compare(const char *path, const char *output, const struct compared *
 	return error;
 }
 
+int cmd_report_probes(const char *path, size_t rows, bool json)
+{
+	const struct report_wanted wanted = {.probes = true,
+		.top = json ? 0 : rows,
+		.width = text_width(STDOUT_FILENO, PIPE_COLUMNS)};
+
+	struct report *r = NULL;
+	struct user user;
+	int error = cmd_become_caller(&user, path);
+
+	error = error ?: report_open(&r, path, &wanted);
+	if (!error) {
+		r->path = "not kept (-o keeps it)";
+		error = print(r, &user, NULL, json);
+	}
+	report_close(r);
+	user_release(&user);
+	return error ? cmd_failed() : EXIT_OK;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	static const struct option_usage usage = {

@@ -92,7 +92,9 @@ static void place_entries(struct map_place *p, const struct ebpf_map *m, uint64_
 	p->capacity = m->max_entries;
 	p->stride = (uint64_t)p->entry_bytes * p->capacity;
 	p->copies = m->kind->shape == EBPF_SM_ARRAY ? ARENA_SMS : 1;
-	p->is_outside = m->kind->in_host_memory || (m->used_by_cpu && !m->is_section);
+	/* What neither changes each may have for itself. */
+	p->is_shared = m->used_by_cpu && !m->is_readonly;
+	p->is_outside = m->kind->in_host_memory || p->is_shared;
 	if (p->copies > 1)
 		part_copies(p);
 	if (m->kind->shape == EBPF_THREAD_ARRAY &&
@@ -135,6 +137,11 @@ static int place_map(struct map_place *p, const struct ebpf_map *m, const struct
 	if (!u->use || !m->kind)
 		return 0;
 	p->shape = m->kind->shape;
+	if (p->shape != EBPF_ARRAY && m->used_by_cpu)
+		return error_set(-EOPNOTSUPP,
+			"%s '%s' is used by programs for the kernel and for the GPU, which "
+			"cannot share it: only of arrays the kernel's memory can be mapped",
+			m->kind->name, m->name);
 	if (p->shape == EBPF_RING) {
 		uint64_t entries = m->kind->counts_bytes && u->record_bytes
 					   ? m->max_entries / u->record_bytes
@@ -147,11 +154,6 @@ static int place_map(struct map_place *p, const struct ebpf_map *m, const struct
 		place_ring(p, entries, u->record_bytes, options->map_bytes);
 		return 0;
 	}
-	if (p->shape == EBPF_HASH && m->used_by_cpu)
-		return error_set(-EOPNOTSUPP,
-			"hash '%s' is used by programs for the kernel and for the GPU, which "
-			"cannot share it",
-			m->name);
 	place_entries(p, m, options->threads);
 	p->sum_bytes = sum_bytes(m, u->use);
 	make_copies(p, options->map_bytes);

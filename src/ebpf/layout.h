@@ -15,6 +15,7 @@ struct map_place {
 	enum ebpf_map_shape shape;
 	bool is_used;	 /* by a program for the GPU */
 	bool is_outside; /* its values are where the header's address says */
+	bool is_shared;	 /* so; and programs for the kernel use them, too: it is the kernel's */
 	uint64_t offset; /* in the arena: of the values, or of a ring's control blocks */
 	uint32_t copies; /* a power of 2; SM % copies is whose it is */
 	bool is_sum;	 /* its copies are added up, as numbers of `sum_bytes` */

@@ -28,6 +28,8 @@ const struct exporter exporters[] = {
 	{"perf-script", ".linux-perf.txt",
 		"text as perf script prints it, for tools that read that", EXPORT_HEEDS_FRAMES,
 		export_perf_script},
+	{"memheat", ".memheat.svg", "a picture of which memory kernels accessed, and when", 0,
+		export_memheat},
 	{NULL},
 };
 

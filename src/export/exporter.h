@@ -90,6 +90,8 @@ int export_perfetto(const char *path, const struct export_options *options, stru
 	struct export_result *ret);
 int export_perf_script(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
+int export_memheat(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
 int export_svg(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 

@@ -247,6 +247,31 @@ int link_ask_memory(const struct probe_arena *arena, void **ret)
 	return error;
 }
 
+/* Of a size that is the plan's: what is behind the end of an array cannot be mapped. */
+static uint64_t map_bytes;
+
+static int map_shared(int fd)
+{
+	void *at = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	madvise(at, map_bytes, MADV_DONTFORK);
+	memory = at;
+	return 0;
+}
+
+int link_receive_map(uint64_t bytes, void **ret)
+{
+	int error;
+
+	map_bytes = bytes;
+	error = receive(link_to_xpuprof.socket.fd, PROBE_MAP, map_shared);
+	if (!error)
+		*ret = memory;
+	return error;
+}
+
 void link_send_fate(enum probe_fate fate, uint64_t amount, const char *text)
 {
 	struct probe_image m = {.message = PROBE_IMAGE, .fate = fate, .amount = amount};

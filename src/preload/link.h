@@ -43,5 +43,7 @@ const void *link_in_plan(uint64_t at);
 void link_send(const void *message, size_t size);
 /* Its memory, mapped: 0 or -errno. One thread at a time. */
 int link_ask_memory(const struct probe_arena *arena, void **ret);
+/* The next of the arrays that follow the memory, mapped: so too. */
+int link_receive_map(uint64_t bytes, void **ret);
 /* The text may be long, or NULL. */
 void link_send_fate(enum probe_fate fate, uint64_t amount, const char *text);

@@ -21,6 +21,18 @@ static bool is_text(const struct probe_plan *p, uint64_t at)
 	return at && at < p->size && memchr((const char *)p + at, 0, p->size - at);
 }
 
+/* Of a kernel that is ours to write. */
+static bool is_name(const struct probe_plan *p, uint64_t at)
+{
+	const char *text = (const char *)p + at;
+
+	for (const char *c = text; *c; c++)
+		if (!(*c == '_' || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (c > text && *c >= '0' && *c <= '9')))
+			return false;
+	return *text;
+}
+
 static bool bodies_are_sound(const struct probe_plan *p)
 {
 	const struct probe_body *b = (const void *)((const char *)p + p->bodies_at);
@@ -30,7 +42,8 @@ static bool bodies_are_sound(const struct probe_plan *p)
 		return false;
 	for (uint32_t i = 0; i < p->body_count; i++)
 		if (!is_text(p, b[i].kernels_at) || !is_text(p, b[i].text_at) || b[i].pair < -1 ||
-			b[i].pair >= (int32_t)PROBE_BODIES_MAX)
+			b[i].pair >= (int32_t)PROBE_BODIES_MAX ||
+			(b[i].is_alone && !is_name(p, b[i].kernels_at)))
 			return false;
 	return !p->only_at || is_text(p, p->only_at);
 }
@@ -38,14 +51,22 @@ static bool bodies_are_sound(const struct probe_plan *p)
 static bool outsides_are_sound(const struct probe_plan *p)
 {
 	const struct probe_outside *o = (const void *)((const char *)p + p->outsides_at);
-	uint32_t rings = 0;
+	uint32_t rings = 0, shared = 0;
 
 	if (p->outside_count > ARENA_MAPS_MAX + 1 ||
 		!is_list(p, p->outsides_at, p->outside_count, sizeof(*o)))
 		return false;
 	for (uint32_t i = 0; i < p->outside_count; i++) {
-		if (o[i].address > ARENA_MAPS_MAX || o[i].at < p->outside_at ||
-			o[i].at % PROBE_PAGE || !is_inside(o[i].at, o[i].bytes, p->shared_bytes))
+		if (o[i].address > ARENA_MAPS_MAX)
+			return false;
+		if (o[i].is_shared) {
+			if (o[i].is_ring || !o[i].bytes || o[i].bytes % PROBE_PAGE ||
+				o[i].bytes > SHARED_BYTES_MAX || shared++ == PROBE_SHARED_MAX)
+				return false;
+			continue;
+		}
+		if (o[i].at < p->outside_at || o[i].at % PROBE_PAGE ||
+			!is_inside(o[i].at, o[i].bytes, p->shared_bytes))
 			return false;
 		if (o[i].is_ring &&
 			(o[i].tails != rings++ || o[i].control_at % 8 ||

@@ -39,6 +39,7 @@ void plan_release(struct plan *p)
 	}
 	vec_release(&p->objects);
 	vec_release(&p->outsides);
+	vec_release(&p->kernel_values);
 	buf_release(&p->initials);
 	buf_release(&p->data);
 	if (p->fd >= 0)
@@ -64,19 +65,8 @@ static uint32_t program_count(const struct plan *p)
 
 static int check_object(const struct ebpf_object *o, const char *name)
 {
-	if (o->cpu_program_count)
-		return error_set(-EOPNOTSUPP,
-			"'%s' has programs for the kernel, too, which are not loaded by this "
-			"version",
-			name);
 	if (!o->programs.count)
 		return error_set(-ENOENT, "'%s' has no program for a GPU", name);
-	vec_foreach (program, &o->programs)
-		if (program->site.where == EBPF_ALONE)
-			return error_set(-EOPNOTSUPP,
-				"program '%s' of '%s' is a kernel of its own, which is not run by "
-				"this version",
-				program->name, name);
 	return 0;
 }
 
@@ -88,6 +78,8 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 	struct bodies_options bodies = options->bodies;
 	int error = new.name ? check_object(o, name) : no_memory();
 
+	for (size_t i = 0; i < EBPF_PROGRAMS_MAX; i++)
+		new.launches[i] = (struct plan_launch){{1, 1, 1}, {1, 1, 1}};
 	choose_threads(o, options->per_thread);
 	bodies.layout.first_program = new.first_program;
 	if (p->objects.count)
@@ -106,10 +98,21 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 
 static int add_outside(struct plan *p, const struct map_place *place, uint32_t object, uint32_t map)
 {
-	struct plan_outside new = {.place = place, .object = object, .map = map};
+	struct plan_outside new = {.place = place,
+		.object = object,
+		.map = map,
+		.fd = -1,
+		.is_shared = place->is_shared};
 
 	new.is_ring = place->shape == EBPF_RING;
 	new.bytes = new.is_ring ? place->stride *ARENA_SMS : place->bytes;
+	if (new.is_shared) {
+		new.bytes = whole_pages(new.bytes);
+		if (p->shared_count++ == PROBE_SHARED_MAX)
+			return error_set(-E2BIG,
+				"programs for the kernel and for GPUs share more than %u maps",
+				PROBE_SHARED_MAX);
+	}
 	if (new.is_ring)
 		new.tails = p->ring_count++;
 	return vec_push(&p->outsides, new) ? no_memory() : 0;
@@ -139,6 +142,8 @@ static void place_all(struct plan *p)
 	p->outside_at = p->snapshot_at + whole_pages(p->arena_bytes);
 	p->shared_bytes = p->outside_at;
 	vec_foreach (o, &p->outsides) {
+		if (o->is_shared)
+			continue;
 		o->at = p->shared_bytes;
 		p->shared_bytes += whole_pages(o->bytes);
 	}
@@ -176,7 +181,10 @@ static void add_sections(struct plan *p)
 		for (uint32_t map = 0; map < o->maps.count; map++) {
 			const struct ebpf_map *m = &o->maps.items[map];
 
-			if (m->initial && p->objects.items[i].bodies.layout.maps[map].is_used)
+			const struct map_place *place_ =
+				&p->objects.items[i].bodies.layout.maps[map];
+
+			if (m->initial && place_->is_used && !place_->is_shared)
 				add_initial(p, i, map, 0, m->initial, m->value_size);
 		}
 	}
@@ -215,11 +223,15 @@ static bool find_variable(const struct ebpf_object *o, const struct ebpf_map *m,
 	return false;
 }
 
+#define SET_NUMBERS 64
+
 struct setting {
 	const char *name;
 	size_t length;
 	bool has_key;
-	uint64_t key, value;
+	uint64_t key;
+	uint64_t values[SET_NUMBERS]; /* that the value is made up of, in its order */
+	uint32_t count;
 };
 
 static bool read_number(const char *text, const char *end, uint64_t *ret)
@@ -231,11 +243,25 @@ static bool read_number(const char *text, const char *end, uint64_t *ret)
 	return !errno && stop == end && stop != text;
 }
 
+static bool read_numbers(const char *text, struct setting *ret)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+
+		if (ret->count == SET_NUMBERS ||
+			!read_number(text, text + length, &ret->values[ret->count++]))
+			return false;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
+}
+
 static bool read_setting(const char *text, struct setting *ret)
 {
 	const char *equals = strchr(text, '='), *bracket = strchr(text, '[');
 
-	if (!equals || !read_number(equals + 1, equals + strlen(equals), &ret->value))
+	if (!equals || !read_numbers(equals + 1, ret))
 		return false;
 	ret->name = text;
 	ret->has_key = bracket && bracket < equals;
@@ -256,14 +282,18 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 	const struct ebpf_object *o = p->objects.items[object].object;
 	const struct map_place *place_ = &p->objects.items[object].bodies.layout.maps[map];
 	const struct ebpf_map *m = &o->maps.items[map];
-	uint64_t offset = 0, bytes = m->value_size;
+	uint64_t offset = 0, bytes = m->value_size, width;
+	int error = 0;
 
-	if (!place_->is_used)
+	bool is_kernels = place_->is_shared || (!place_->is_used && m->used_by_cpu);
+
+	if (!place_->is_used && !is_kernels)
 		return 0;
 	if (!find_variable(o, m, s->name, s->length, &offset, &bytes)) {
 		if (!is_called(m, s))
 			return 0;
-		if (place_->shape != EBPF_ARRAY || m->is_section || s->key >= place_->capacity)
+		if (!m->kind || m->kind->shape != EBPF_ARRAY || m->is_section ||
+			s->key >= m->max_entries)
 			return error_set(
 				-EINVAL, "map '%s' has no such entry that could be set", m->name);
 		offset = s->key * place_->entry_bytes;
@@ -271,11 +301,20 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 		return error_set(-EINVAL, "'%.*s' is a variable, which has no keys", (int)s->length,
 			s->name);
 	}
-	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-		return error_set(
-			-EINVAL, "the value of '%.*s' is not one number", (int)s->length, s->name);
-	add_initial(p, object, map, offset, &s->value, bytes);
-	return 1;
+	width = bytes / s->count;
+	if (bytes % s->count || (width != 1 && width != 2 && width != 4 && width != 8))
+		return error_set(-EINVAL, "the value of '%.*s' is not made up of %u numbers",
+			(int)s->length, s->name, s->count);
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		struct plan_kernel_value v = {object, map, (uint32_t)s->key,
+			(m->is_section ? offset : 0) + i * width, width, s->values[i]};
+
+		if (!is_kernels)
+			add_initial(p, object, map, offset + i * width, &s->values[i], width);
+		else if (vec_push(&p->kernel_values, v))
+			error = no_memory();
+	}
+	return error ?: 1;
 }
 
 int plan_set(struct plan *p, const char *text)
@@ -286,17 +325,61 @@ int plan_set(struct plan *p, const char *text)
 	if (error)
 		return error;
 	if (!read_setting(text, &s))
-		return error_set(
-			-EINVAL, "cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER", text);
+		return error_set(-EINVAL,
+			"cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER[,NUMBER]...", text);
 	for (uint32_t i = 0; !set && i < p->objects.count; i++)
 		for (uint32_t map = 0; !set && map < p->objects.items[i].object->maps.count; map++)
 			set = set_in_map(p, i, map, &s);
 	if (set < 0)
 		return set;
 	return set ? 0
-		   : error_set(-ENOENT,
-			     "no program for GPUs uses a map or variable that is called '%.*s'",
+		   : error_set(-ENOENT, "no program uses a map or variable that is called '%.*s'",
 			     (int)s.length, s.name);
+}
+
+/* "8,4": 8, 4 and 1. */
+static bool read_sizes(const char **text, uint32_t *ret)
+{
+	for (int i = 0; i < 3; i++) {
+		char *end;
+		unsigned long n = strtoul(*text, &end, 10);
+
+		if (end == *text || !n || n > INT32_MAX)
+			return false;
+		ret[i] = (uint32_t)n;
+		*text = end;
+		if (*end != ',')
+			return true;
+		++*text;
+	}
+	return false;
+}
+
+static struct plan_launch *find_launch(struct plan *p, const char *name, size_t length)
+{
+	vec_foreach (o, &p->objects)
+		vec_foreach (program, &o->object->programs)
+			if (program->site.where == EBPF_ALONE &&
+				!strncmp(program->name, name, length) && !program->name[length])
+				return &o->launches[program - o->object->programs.items];
+	return NULL;
+}
+
+int plan_set_launch(struct plan *p, const char *text)
+{
+	const char *equals = strchr(text, '='), *at = equals ? equals + 1 : text;
+	struct plan_launch launch = {{1, 1, 1}, {1, 1, 1}}, *of;
+
+	if (!equals || !read_sizes(&at, launch.grid) || *at++ != ':' ||
+		!read_sizes(&at, launch.block) || *at)
+		return error_set(-EINVAL,
+			"cannot read '%s': PROGRAM=BLOCKS:THREADS, each N, N,N or N,N,N", text);
+	of = find_launch(p, text, (size_t)(equals - text));
+	if (!of)
+		return error_set(-ENOENT, "no program is a kernel of its own that is called '%.*s'",
+			(int)(equals - text), text);
+	*of = launch;
+	return 0;
 }
 
 /* The text at the plan's end: where it is. */
@@ -321,18 +404,21 @@ static int put_bodies(const struct plan *p, struct buf *out, struct probe_plan *
 
 	vec_foreach (o, &p->objects)
 		vec_foreach (b, &o->bodies.items) {
+			const struct plan_launch *launch = &o->launches[b - o->bodies.items.items];
 			struct probe_body row = {0};
 			struct ptx_body body;
 
-			if (!body_probe(b, &body))
-				continue;
+			body_probe(b, &body);
 			row = (struct probe_body){.kernels_at = put_text(out, body.kernels),
 				.text_at = put_text(out, body.text),
 				.site = body.site,
 				.once_per_warp = body.once_per_warp,
 				.pair = body.pair < 0 ? -1 : body.pair + (int)o->first_program,
 				.version = body.version,
-				.sm = body.sm};
+				.sm = body.sm,
+				.is_alone = b->program->site.where == EBPF_ALONE};
+			memcpy(row.grid, launch->grid, sizeof(row.grid));
+			memcpy(row.block, launch->block, sizeof(row.block));
 			buf_append(&rows, &row, sizeof(row));
 			head->body_count++;
 		}
@@ -355,6 +441,7 @@ static void put_outsides(const struct plan *p, struct buf *out, struct probe_pla
 			.bytes = o->bytes,
 			.address = o->map == PLAN_PRINTS ? ARENA_PRINTS : l->first_address + o->map,
 			.is_ring = o->is_ring,
+			.is_shared = o->is_shared,
 			.control_at = o->is_ring ? o->place->offset : 0,
 			.tails = o->tails};
 
@@ -389,8 +476,22 @@ static int make_file(struct plan *p, const struct buf *bytes)
 	return 0;
 }
 
+/* What the kernel's programs have for themselves, nobody here reads. */
+static void warn_unread(const struct plan_object *o, struct buf *out)
+{
+	vec_foreach (m, &o->object->maps)
+		if (m->used_by_cpu && !m->is_section &&
+			!o->bodies.layout.maps[m - o->object->maps.items].is_used)
+			buf_printf(out,
+				"map '%s' of '%s' is used by programs for the kernel only: what is "
+				"in it is not shown\n",
+				m->name, o->name);
+}
+
 void plan_warn(const struct plan *p, struct buf *out)
 {
+	vec_foreach (o, &p->objects)
+		warn_unread(o, out);
 	vec_foreach (o, &p->objects)
 		for (uint32_t i = 0; i < o->bodies.layout.map_count; i++)
 			if (o->bodies.layout.maps[i].is_contended)

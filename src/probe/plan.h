@@ -11,6 +11,11 @@
 #include "ebpf/nvidia/bodies.h"
 #include "wire/probe.h"
 
+/* How a program is launched that is a kernel. */
+struct plan_launch {
+	uint32_t grid[3], block[3];
+};
+
 /* One of the objects. It owns what it was made of. */
 struct plan_object {
 	char *name;		      /* of the tool, or the path */
@@ -18,6 +23,7 @@ struct plan_object {
 	struct ebpf_object *object;
 	struct bodies bodies;
 	uint32_t first_program;
+	struct plan_launch launches[EBPF_PROGRAMS_MAX]; /* by program */
 };
 
 /* A ring or map in the memory of the host. */
@@ -27,6 +33,16 @@ struct plan_outside {
 	uint64_t at, bytes;
 	uint32_t tails;
 	bool is_ring;
+	/* It is an array of the kernel's, not in the memory that is shared with processes. */
+	bool is_shared;
+	int fd;		 /* -1: not open (kernel_programs.h) */
+	uint8_t *memory; /* so: NULL */
+};
+
+/* A number that an array of the kernel's begins with, in the value of a key. */
+struct plan_kernel_value {
+	uint32_t object, map, key;
+	uint64_t offset, bytes, number;
 };
 
 #define PLAN_PRINTS UINT32_MAX
@@ -34,11 +50,12 @@ struct plan_outside {
 struct plan {
 	struct vec(struct plan_object) objects;
 	struct vec(struct plan_outside) outsides;
-	uint32_t ring_count;
+	uint32_t ring_count, shared_count;
 	uint64_t arena_bytes, shared_bytes, snapshot_at, outside_at;
 	struct buf initials; /* struct probe_initial, whose data is in `data` */
 	struct buf data;
 	uint32_t initial_count;
+	struct vec(struct plan_kernel_value) kernel_values;
 	int fd; /* the plan as processes get it; -1: not made yet */
 	uint64_t hash;
 };
@@ -48,6 +65,10 @@ struct plan_options {
 	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
 	const char *only; /* kernels; NULL: all that the programs name */
 	bool measures;	  /* what kernels take without programs, too */
+	/* Programs are switched off and on in turns of so long in the mean; 0: they run all the
+	 * time. */
+	uint64_t turn_ns;
+	uint64_t snapshot_ns; /* in recordings: what changes in maps is written so often; 0: once */
 };
 
 #define PLAN_OPTIONS_INIT                                                                          \
@@ -64,6 +85,9 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 /* "NAME[KEY]=VALUE": numbers in an array, or in a variable of a section. 0 or -errno with
  * error_text. Behind the last object. */
 int plan_set(struct plan *p, const char *setting);
+/* "PROGRAM=BLOCKS:THREADS", each up to three numbers: how a program is launched that is a kernel. So
+ * too. */
+int plan_set_launch(struct plan *p, const char *text);
 /* Lines about what programs will cost more than they need to. */
 void plan_warn(const struct plan *p, struct buf *out);
 /* Makes `fd`, and its hash: 0 or -errno with error_text. */

@@ -5,16 +5,45 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ebpf/tools/tools.h"
+
+#define TURN_MS	    125
+#define TURN_MS_MAX 60000
 
 void programs_release(struct programs *p)
 {
 	vec_release(&p->objects);
 	vec_release(&p->settings);
+	vec_release(&p->launches);
+	vec_release(&p->attach);
+}
+
+int programs_add_attach(void *programs, const char *value)
+{
+	struct programs *p = programs;
+
+	if (p->attach.count == PROGRAMS_ATTACH_MAX)
+		return error_set(-1, "may be given %d times", PROGRAMS_ATTACH_MAX);
+	return vec_push(&p->attach, value) ? (error_memory(NULL), -1) : 0;
+}
+
+int programs_parse_turn(void *programs, const char *value)
+{
+	struct programs *p = programs;
+	char *end = "";
+	unsigned long ms = value ? strtoul(value, &end, 10) : TURN_MS;
+
+	if (*end || ms < 1 || ms > TURN_MS_MAX)
+		return error_set(-1, "takes a number of milliseconds up to %d, not '%s'",
+			TURN_MS_MAX, value);
+	p->plan.turn_ns = ms * NS_PER_MS;
+	return 0;
 }
 
 static int open_as(void *path, int *ret_fd)
@@ -61,5 +90,7 @@ int programs_plan(const struct programs *p, const struct user *user, struct plan
 		error = error ?: add_object(p, user, *what, ret);
 	vec_foreach (setting, &p->settings)
 		error = error ?: plan_set(ret, *setting);
+	vec_foreach (launch, &p->launches)
+		error = error ?: plan_set_launch(ret, *launch);
 	return error ?: plan_seal(ret, &p->plan);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "probe/server_internal.h"
 
 static void hand_on(struct server *s, const struct server_arena *a, const struct plan_outside *ring,
@@ -71,6 +72,42 @@ static void end(struct server *s, struct server_arena *a)
 				MADV_REMOVE);
 }
 
+static uint32_t switch_count(const struct probe_shared *shared)
+{
+	return __atomic_load_n(&shared->switch_count, __ATOMIC_ACQUIRE);
+}
+
+static void report_switch(struct server *s, const struct server_arena *a,
+	enum server_switched state, uint64_t from_ns, uint64_t to_ns)
+{
+	if (s->on_switch)
+		s->on_switch(s->context, &(struct server_switch){(uint32_t)(a - s->arenas.items),
+						 state, from_ns, to_ns});
+}
+
+/* Where some came and went unseen, what was in between is not known. */
+static void read_switches(struct server *s, struct server_arena *a)
+{
+	const struct probe_shared *shared = (const void *)a->memory;
+	uint32_t count = switch_count(shared);
+
+	if (count - a->switches > PROBE_SWITCHES) {
+		report_switch(s, a, SERVER_UNKNOWN, 0, 0);
+		a->switches = count - PROBE_SWITCHES;
+	}
+	for (; a->switches != count; a->switches++) {
+		struct probe_switch one = shared->switches[a->switches % PROBE_SWITCHES];
+		bool sound = !one.failed && one.off <= 1 && one.from_ns <= one.to_ns &&
+			     switch_count(shared) - a->switches <= PROBE_SWITCHES;
+
+		report_switch(s, a,
+			!sound	  ? SERVER_UNKNOWN
+			: one.off ? SERVER_OFF
+				  : SERVER_ON,
+			one.from_ns, one.to_ns);
+	}
+}
+
 static bool drain_arena(struct server *s, struct server_arena *a)
 {
 	const struct probe_shared *shared = (const void *)a->memory;
@@ -78,10 +115,12 @@ static bool drain_arena(struct server *s, struct server_arena *a)
 		    __atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE);
 	bool any = server_read_rings(s, a);
 
+	read_switches(s, a);
 	if (any && !over)
 		server_wake(s, a->process);
 	if (over) {
 		(void)server_read_rings(s, a);
+		report_switch(s, a, SERVER_GONE, clock_now_ns(), clock_now_ns());
 		end(s, a);
 	}
 	return any;

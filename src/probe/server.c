@@ -154,7 +154,7 @@ int server_greet(struct server *s, struct server_process *p, uint32_t pid)
 		return error;
 	p->control = control;
 	*p->control = (struct probe_control){
-		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .asked = s->asked};
+		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .asked = s->asked, .off = s->off};
 	p->pid = pid;
 	p->greeted = true;
 	error = give(p, PROBE_CONTROL, fd);
@@ -174,6 +174,16 @@ static bool has_all_arenas(const struct server *s, uint32_t process)
 			!__atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE);
 	}
 	return live >= PROBE_ARENAS_MAX;
+}
+
+static int give_shared(const struct server *s, const struct server_process *p)
+{
+	int error = 0;
+
+	vec_foreach (o, &s->plan->outsides)
+		if (!error && o->is_shared)
+			error = o->fd < 0 ? -EBADF : give(p, PROBE_MAP, o->fd);
+	return error;
 }
 
 int server_add_arena(struct server *s, uint32_t process, const struct probe_arena *m)
@@ -201,6 +211,7 @@ int server_add_arena(struct server *s, uint32_t process, const struct probe_aren
 	a.unread = calloc(rings + 1, sizeof(*a.unread));
 	error = a.tails && a.unread ? give(&s->processes.items[process], PROBE_MEMORY, fd)
 				    : -ENOMEM;
+	error = error ?: give_shared(s, &s->processes.items[process]);
 	close(fd);
 	if (!error && !vec_push(&s->arenas, a))
 		return 0;
@@ -292,11 +303,12 @@ bool server_has_answers(const struct server *s)
 	return true;
 }
 
-void server_switch_off(struct server *s)
+void server_switch(struct server *s, bool off)
 {
+	s->off = off;
 	vec_foreach (p, &s->processes)
 		if (p->control) {
-			__atomic_store_n(&p->control->off, 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&p->control->off, s->off, __ATOMIC_RELEASE);
 			wake(p);
 		}
 }

@@ -39,10 +39,11 @@ struct server_arena {
 	uint64_t memory_bytes; /* of the device */
 	uint8_t uuid[16];
 	char name[64];
-	uint8_t *memory;  /* shared; NULL: it is one of a recording */
-	uint64_t *tails;  /* of all rings: ours */
-	uint64_t *unread; /* of each ring: records that were begun and never came */
-	bool ended;	  /* there is nothing more to come */
+	uint8_t *memory;   /* shared; NULL: it is one of a recording */
+	uint64_t *tails;   /* of all rings: ours */
+	uint64_t *unread;  /* of each ring: records that were begun and never came */
+	uint32_t switches; /* of its switches: how many have been read */
+	bool ended;	   /* there is nothing more to come */
 };
 
 struct server_kernel {
@@ -65,6 +66,7 @@ struct server_value {
 	uint32_t object, map, arena, sm; /* sm: VALUES_ANY: of none */
 	uint64_t thread;		 /* or UINT64_MAX */
 	size_t at;
+	bool is_gone; /* only its key is there: there was one before, and is none now */
 };
 
 /* A record of a ring, in memory of ours. */
@@ -76,6 +78,15 @@ struct server_record {
 	uint16_t program, text;
 	const uint8_t *data;
 	uint32_t bytes;
+};
+
+enum server_switched { SERVER_ON, SERVER_OFF, SERVER_UNKNOWN, SERVER_GONE };
+
+/* From `to_ns` on a context has a state; until `from_ns` it had that of before. */
+struct server_switch {
+	uint32_t arena; /* index */
+	enum server_switched state;
+	uint64_t from_ns, to_ns;
 };
 
 struct server {
@@ -101,7 +112,10 @@ struct server {
 	struct buf kept_bytes;
 	/* Called for each record. */
 	void (*on_record)(void *context, const struct server_record *r);
+	/* NULL, or called for what is known of whether programs run in a context, in its order. */
+	void (*on_switch)(void *context, const struct server_switch *s);
 	void *context;
+	uint32_t off; /* what was last wanted of all */
 };
 
 /* 0 or -errno with error_text. */
@@ -115,8 +129,8 @@ bool server_drain(struct server *s);
 void server_ask(struct server *s);
 /* Whether all that live have answered. */
 bool server_has_answers(const struct server *s);
-/* Programs are not to run any more. */
-void server_switch_off(struct server *s);
+/* Programs are not to run from now on; or they are to run again. */
+void server_switch(struct server *s, bool off);
 /* The name of a kernel, or NULL; where an access to memory stands, or NULL. */
 const char *server_kernel_name(const struct server *s, uint64_t hash);
 const struct server_line *server_line(const struct server *s, uint64_t kernel, uint32_t insn);

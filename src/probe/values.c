@@ -21,7 +21,8 @@ static const uint8_t *snapshot(const struct server *s, const struct server_arena
 		       : NULL;
 }
 
-/* Where the values of a map are; NULL: they were never read. */
+/* Where the values of a map are; NULL: they were never read. What is shared with the kernel's
+ * programs is the same in all contexts, and the first one's. */
 static const uint8_t *find_values(
 	const struct server *s, const struct server_arena *a, const struct map_place *place)
 {
@@ -30,7 +31,9 @@ static const uint8_t *find_values(
 	if (!place->is_outside)
 		return arena ? arena + place->offset : NULL;
 	vec_foreach (o, &s->plan->outsides)
-		if (a->memory && o->place == place)
+		if (o->place == place && o->is_shared)
+			return a == s->arenas.items ? o->memory : NULL;
+		else if (a->memory && o->place == place)
 			return a->memory + o->at;
 	return NULL;
 }
@@ -47,6 +50,18 @@ static void add_up(uint8_t *sum, const uint8_t *value, uint32_t size, uint8_t wi
 	}
 }
 
+void values_subtract(uint8_t *value, const uint8_t *before, uint32_t size, uint8_t width)
+{
+	for (uint32_t at = 0; at + width <= size; at += width) {
+		uint64_t a = 0, b = 0;
+
+		memcpy(&a, value + at, width);
+		memcpy(&b, before + at, width);
+		a -= b;
+		memcpy(value + at, &a, width);
+	}
+}
+
 static bool is_zero(const uint8_t *value, uint32_t size)
 {
 	for (uint32_t i = 0; i < size; i++)
@@ -55,14 +70,27 @@ static bool is_zero(const uint8_t *value, uint32_t size)
 	return true;
 }
 
-/* One value of one copy. */
+/* One that was there before: a recording has it once for each time that it was read. */
+static void add_again(struct values *v, struct value_entry *e, const uint8_t *value)
+{
+	uint8_t *there = (uint8_t *)v->bytes.data + e->value;
+	uint32_t size = v->map->value_size;
+
+	e->is_gone = !value;
+	if (value && v->place->sum_bytes)
+		add_up(there, value, size, v->place->sum_bytes);
+	else if (value)
+		memcpy(there, value, size);
+}
+
+/* One value of one copy; NULL: it is no longer there. */
 static int add(struct values *v, struct place_key where, const uint8_t *key, const uint8_t *value)
 {
 	uint32_t key_size = v->map->key_size, size = v->map->value_size, id;
 	struct value_entry e;
 	int added, error;
 
-	if (v->place->shape != EBPF_HASH && is_zero(value, size))
+	if (v->place->shape != EBPF_HASH && value && is_zero(value, size))
 		return 0;
 	if (v->place->sum_bytes)
 		where.arena = VALUES_ANY;
@@ -74,16 +102,20 @@ static int add(struct values *v, struct place_key where, const uint8_t *key, con
 	if (error)
 		return error;
 	if (!added) {
-		if (v->place->sum_bytes)
-			add_up((uint8_t *)v->bytes.data + v->entries.items[id - 1].value, value,
-				size, v->place->sum_bytes);
+		add_again(v, &v->entries.items[id - 1], value);
 		return 0;
 	}
-	e = (struct value_entry){
-		.arena = where.arena, .sm = where.sm, .thread = where.thread, .key = v->bytes.size};
+	e = (struct value_entry){.arena = where.arena,
+		.sm = where.sm,
+		.thread = where.thread,
+		.key = v->bytes.size,
+		.is_gone = !value};
 	buf_append(&v->bytes, key, key_size);
 	e.value = v->bytes.size;
-	buf_append(&v->bytes, value, size);
+	for (uint32_t i = 0; !value && i < size; i++)
+		buf_putc(&v->bytes, 0);
+	if (value)
+		buf_append(&v->bytes, value, size);
 	return v->bytes.failed ? -ENOMEM : vec_push(&v->entries, e);
 }
 
@@ -162,7 +194,7 @@ static int read_kept(
 		if (k->object == object && k->map == map && !error &&
 			(device == VALUES_ANY || s->arenas.items[k->arena].device == device))
 			error = add(v, (struct place_key){k->arena, k->sm, k->thread}, key,
-				key + v->map->key_size);
+				k->is_gone ? NULL : key + v->map->key_size);
 	}
 	return error;
 }
@@ -177,11 +209,22 @@ static int begin(struct values *v, const struct plan_object *o, uint32_t map)
 	return interner_new(&v->keys) ? -ENOMEM : 1;
 }
 
+static void drop_gone(struct values *v)
+{
+	size_t kept = 0;
+
+	vec_foreach (e, &v->entries)
+		if (!e->is_gone)
+			v->entries.items[kept++] = *e;
+	v->entries.count = kept;
+}
+
 static int end(struct values *v, int error)
 {
 	interner_free(v->keys);
 	buf_release(&v->name);
 	v->keys = NULL;
+	drop_gone(v);
 	return error < 0 ? error_memory("the values of maps") : 0;
 }
 

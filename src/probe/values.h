@@ -20,6 +20,7 @@ struct value_entry {
 	uint32_t sm;	   /* or VALUES_ANY */
 	uint64_t thread;   /* its number in the grid, or UINT64_MAX */
 	size_t key, value; /* where they are in `bytes` */
+	bool is_gone;	   /* while it is made */
 };
 
 struct values {
@@ -38,6 +39,8 @@ int values_read(
 /* Of one context. */
 int values_read_arena(
 	struct values *v, const struct server *s, uint32_t object, uint32_t map, uint32_t arena);
+/* Of what is added up: what was added since it was `before`. */
+void values_subtract(uint8_t *value, const uint8_t *before, uint32_t size, uint8_t width);
 void values_release(struct values *v);
 const uint8_t *values_key(const struct values *v, const struct value_entry *e);
 const uint8_t *values_value(const struct values *v, const struct value_entry *e);

@@ -110,8 +110,8 @@ int chunk_times_add(
 	case EVENT_MARKER:
 		see(t, e->marker.start_ns, e->marker.duration_ns);
 		break;
-	case EVENT_FOUND:
-		see(t, e->found.time_ns, 0);
+	case EVENT_FOUND: /* entries of maps are of all times */
+		see(t, e->found.program ? e->found.time_ns : 0, e->found.program ? 0 : UINT64_MAX);
 		break;
 	case EVENT_LIFE: /* covers all times when the thread was not there, too */
 		see(t, 0, UINT64_MAX);

@@ -338,12 +338,13 @@ struct profile_probe_object {
 	uint32_t file; /* string: the ELF file itself; 0: not kept */
 };
 
-#define PROBE_MAP_PRINTS UINT32_MAX /* what programs print */
+#define PROBE_MAP_PRINTS   UINT32_MAX	    /* what programs print */
+#define PROBE_MAP_SWITCHES (UINT32_MAX - 1) /* when programs were switched off and on */
 
 struct profile_probe_map {
 	uint32_t object; /* probe object id */
-	uint32_t number; /* in the object, or PROBE_MAP_PRINTS */
-	uint32_t name;	 /* string; 0 for PROBE_MAP_PRINTS */
+	uint32_t number; /* in the object, or PROBE_MAP_... */
+	uint32_t name;	 /* string; 0 for PROBE_MAP_... */
 };
 
 struct profile_probe_context {
@@ -823,12 +824,13 @@ enum profile_loss {
 	"stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN                                                                          \
 	"stacks_taken" /* launches whose stack was walked; the others repeated one */
-#define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
-#define META_TRACER	  "cupti" /* the tracers (wire/wire.h): version and path, a line for each */
-#define META_TRACER_ENDED "cupti_ended" /* in which processes it ended, and when: lines of text */
-#define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
-#define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
-#define META_JOINED	  "joined" /* pids of programs that ran already, a line each; absent: none */
+#define META_GPU_REPORTED   "gpu_reported_ns" /* time of all GPU work the driver reported */
+#define META_TRACER	    "cupti" /* the tracers (wire/wire.h): version and path, a line for each */
+#define META_TRACER_ENDED   "cupti_ended" /* in which processes it ended, and when: lines of text */
+#define META_PROBE_INTERVAL "probe_interval_ns" /* of probes: what changes in maps is written */
+#define META_CLOCK_ERROR    "clock_error_ns"	/* bound on GPU against CPU time */
+#define META_SIMULATED	    "simulated"		/* "1": some GPU in it was simulated */
+#define META_JOINED	    "joined" /* pids of programs that ran already, a line each; absent: none */
 #define META_OBSERVED                                                                              \
 	"observed" /* programs of whose GPU work only the calls were seen: lines, pid and why */
 #define META_UNSEEN                                                                                \

@@ -253,9 +253,8 @@ static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_pro
 static int splice_kernel(struct ptx_splicer *s, const char **from)
 {
 	const struct ptx_function *f = s->kernel;
-	struct ptx_probed probed = {.hash = s->kernel_hash,
-		.bodies = s->naming,
-		.bounds_block = f->bounds_block};
+	struct ptx_probed probed = {
+		.hash = s->kernel_hash, .bodies = s->naming, .bounds_block = f->bounds_block};
 	int error;
 
 	probed.name = strndup(f->name.at, f->name.size);

@@ -32,6 +32,8 @@ int probes_open(struct probes **ret, const struct probes_options *options, struc
 	struct tasks *t);
 void probes_close(struct probes *p);
 int probes_poll_fd(const struct probes *p);
+/* When probes_drain has something to do at the latest; UINT64_MAX: whenever something comes. */
+uint64_t probes_due_ns(const struct probes *p);
 /* Records that have come; sets *ret_busy where there were some. */
 int probes_drain(struct probes *p, bool *ret_busy);
 /* The last values of all processes that still run; then their programs are switched off. Waits for

@@ -338,6 +338,8 @@ static int next_timeout_ms(const struct session *s)
 
 	if (s->options.duration_ns && s->start_ns + s->options.duration_ns < due_ns)
 		due_ns = s->start_ns + s->options.duration_ns;
+	if (s->probes && probes_due_ns(s->probes) < due_ns)
+		due_ns = probes_due_ns(s->probes);
 	if (now >= due_ns)
 		return 0;
 	return (due_ns - now) / NS_PER_MS < (uint64_t)timeout

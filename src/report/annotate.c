@@ -22,6 +22,7 @@
 #define CONTEXT_LINES	     2
 #define CONTEXT_INSTRUCTIONS 3
 #define REASONS_SHOWN	     6
+#define ACCESSES_SHOWN	     10
 #define LINE_REASONS	     3
 #define INDENT		     19 /* of what stands below a line */
 #define TAB_COLUMNS	     8
@@ -92,6 +93,42 @@ static void put_reasons(struct page *p)
 	}
 }
 
+/* "  8.00 of at least 1.00  k.cu:12" */
+static void put_access(struct page *p, const struct kernel_access *a)
+{
+	const char *path = a->file ? p->t->accesses->files.items[a->file - 1] : "";
+	const char *slash = strrchr(path, '/');
+	char count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%10.2f  %8.2f  %13s  ", (double)a->lines / (double)a->accesses,
+		kernel_access_least(a), text_count(count, a->accesses));
+	if (*path)
+		buf_printf(&line, "%s:%u", slash ? slash + 1 : path, a->line);
+	else
+		buf_printf(&line, "access %u", a->insn);
+	put_text(p, 0, buf_text(&line));
+	buf_release_for(&line, p->out);
+}
+
+static void put_accesses(struct page *p)
+{
+	const struct kernel_accesses *all = p->t->accesses;
+	size_t shown =
+		p->t->all || all->items.count < ACCESSES_SHOWN ? all->items.count : ACCESSES_SHOWN;
+
+	if (!all->items.count)
+		return;
+	buf_puts(p->out,
+		"\nlines of 128 bytes that a warp asks for at once, and the fewest for its "
+		"bytes (probe coalesce):\n"
+		"      each  at least       accesses  place\n");
+	for (size_t i = 0; i < shown; i++)
+		put_access(p, &all->items.items[i]);
+	if (shown < all->items.count)
+		buf_printf(p->out, "  ... and %zu more (--all)\n", all->items.count - shown);
+}
+
 static void put_images(struct page *p)
 {
 	const struct annotation *a = p->a;
@@ -136,6 +173,7 @@ static void put_header(struct page *p)
 		text_percent(share, p->a->issuing, p->a->samples));
 	field(p, "samples", buf_text(&line));
 	put_reasons(p);
+	put_accesses(p);
 	buf_release_for(&line, p->out);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "report/accesses.h"
 #include "view/stalls/annotation.h"
 #include "view/stalls/source_text.h"
 
@@ -12,6 +13,7 @@ struct annotate {
 	const char *range; /* which part of it; NULL: all */
 	const struct annotation *annotation;
 	const struct source_text *sources; /* one for each of its files */
+	const struct kernel_accesses *accesses;
 	bool source, instructions; /* what is wanted; both: instructions below their lines */
 	bool all;		   /* lines and instructions without samples, too */
 	bool colour;

@@ -94,6 +94,7 @@ int report_probes_read(struct report_probes *p, const struct profile_reader *r, 
 	if (!error && p->records)
 		error = join_all(p);
 	error = error ?: late_read(&p->late, r);
+	error = error ?: cost_read(&p->cost, &p->found, r);
 	if (!error && (p->failed || p->lines.failed || p->json.failed))
 		error = error_memory(SUBJECT);
 	return error;
@@ -103,6 +104,7 @@ void report_probes_release(struct report_probes *p)
 {
 	recorded_reading_release(&p->found);
 	late_release(&p->late);
+	cost_release(&p->cost);
 	tally_release(&p->tally);
 	buf_release(&p->lines);
 	buf_release(&p->json);
@@ -191,6 +193,7 @@ void report_probes_text(const struct report *r, struct buf *out)
 		tables_kernels_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
 	}
 	put_late(r, out);
+	report_cost_text(r, out);
 	put_records(p, out);
 	if (p->found.unreadable)
 		buf_printf(out, "%" PRIu64 " records and entries are not what their objects say.\n",
@@ -237,5 +240,6 @@ void report_probes_json(const struct report *r, struct json_writer *w)
 	json_number(w, "grids", p->joined_grids);
 	json_number(w, "unreadable", p->found.unreadable);
 	late_json(r, w);
+	report_cost_json(r, w);
 	json_end(w, '}');
 }

@@ -8,8 +8,10 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "probe/recorded/cost.h"
 #include "probe/recorded/recorded.h"
 #include "probe/tables/table.h"
+#include "report/report.h"
 #include "view/blocks/late.h"
 
 struct report_probes {
@@ -21,6 +23,7 @@ struct report_probes {
 	struct map grids; /* of records, by process, device and id: how many of them */
 	uint64_t joined_grids, joined_records;
 	struct late late; /* first blocks */
+	struct cost cost;
 	const struct profile_reader *reader;
 	bool failed; /* memory was short */
 };
@@ -28,3 +31,6 @@ struct report_probes {
 /* 0 or -errno with error_text. */
 int report_probes_read(struct report_probes *p, const struct profile_reader *r, size_t rows);
 void report_probes_release(struct report_probes *p);
+/* What programs cost each kernel; nothing where it was not measured. */
+void report_cost_text(const struct report *r, struct buf *out);
+void report_cost_json(const struct report *r, struct json_writer *w);

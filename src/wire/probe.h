@@ -10,10 +10,11 @@
  *	  |                                         |
  *	  | ---- probe_arena ---------------------> |  for each context of the GPU API
  *	  | <--- probe_welcome + its memory ------- |
+ *	  | <--- probe_welcome + an array --------- |  for each of the kernel's, in their order
  *	  | ---- other messages ------------------> |  what became of an image, a kernel, ...
  *
  * From then on they share memory. xpuprof takes records out of the rings, which GPUs write, and
- * raises their tails; asks for values of maps by a number; switches programs off. Each of these
+ * raises their tails; asks for values of maps by a number; switches programs off and on. Each
  * changes the control's `changes`, on which a thread of the library sleeps. The library waits for
  * xpuprof where the picture has an arrow to it, two seconds at most, and never else.
  *
@@ -40,10 +41,10 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	 0x5558504bu
-#define PROBE_VERSION	 2u
+#define PROBE_VERSION	 3u
 #define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
-#define PROBE_ENV_COMPILED                                                                         \
-	"XPUPROF_PROBE_COMPILED" /* a folder: the preloaded library has a compiled.h */
+/* A folder: the preloaded library has a compiled.h. */
+#define PROBE_ENV_COMPILED "XPUPROF_PROBE_COMPILED"
 /* Compilers that the user has chosen, which ours stand for. */
 #define PROBE_ENV_COMPILER	  "XPUPROF_COMPILER"
 #define PROBE_ENV_SECOND_COMPILER "XPUPROF_SECOND_COMPILER"
@@ -53,6 +54,7 @@
 #define PROBE_PLAN_MAX		  (256u << 20)
 #define PROBE_BODIES_MAX	  256u
 #define PROBE_ARENAS_MAX	  64u /* of a process */
+#define PROBE_SHARED_MAX	  16u /* arrays of the kernel's */
 
 enum probe_role {
 	PROBE_PROGRAM,
@@ -64,7 +66,7 @@ struct probe_hello {
 	uint32_t role; /* enum probe_role */
 };
 
-enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY };
+enum probe_gift { PROBE_CONTROL, PROBE_PLAN, PROBE_MEMORY, PROBE_MAP };
 
 struct probe_welcome {
 	uint32_t magic, version;
@@ -77,12 +79,21 @@ struct probe_control {
 	/* By xpuprof. */
 	uint32_t changes; /* futex: something here or in a tail has changed */
 	uint32_t asked;	  /* number of the values that are wanted */
-	uint32_t off;	  /* programs are not to run any more */
+	uint32_t off;	  /* programs are not to run, now */
 	uint32_t unused;
 	/* By the library. */
 	uint64_t notes_lost;  /* for which there was no room */
 	uint64_t arenas_lost; /* contexts in which no program runs, as there is no memory, ... */
 };
+
+/* Programs were switched on or off in a context, at some time between the two (CLOCK_MONOTONIC). */
+struct probe_switch {
+	uint64_t from_ns, to_ns;
+	uint32_t off;
+	uint32_t failed; /* in some module: what runs there is not known */
+};
+
+#define PROBE_SWITCHES 16u /* of which the latest are kept */
 
 struct probe_shared {
 	uint32_t magic, version;
@@ -90,6 +101,10 @@ struct probe_shared {
 	uint32_t ended;	   /* the context ends: there will be no others */
 	uint64_t read_ns;  /* when they were read, CLOCK_MONOTONIC; 0: never */
 	uint64_t failures; /* times that they could not be read */
+	/* The n-th is at n % PROBE_SWITCHES; the first is how the context began. */
+	struct probe_switch switches[PROBE_SWITCHES];
+	uint32_t switch_count;
+	uint32_t unused;
 };
 
 /* The plan: this, and what it leads to by offsets from its beginning. Texts end with a NUL. */
@@ -112,7 +127,9 @@ struct probe_body {
 	uint32_t once_per_warp;
 	int32_t pair;
 	uint32_t version, sm;
-	uint32_t unused;
+	/* It is a kernel of its own, of this name, for which the library makes a launch. */
+	uint32_t is_alone;
+	uint32_t grid[3], block[3];
 };
 
 /* Memory of the host that the GPU uses: its address is to be in the header of the arena. */
@@ -120,6 +137,8 @@ struct probe_outside {
 	uint64_t at, bytes; /* in the shared memory */
 	uint32_t address;   /* which of the header's */
 	uint32_t is_ring;
+	/* It is an array of the kernel's: `bytes` from the begin of what comes as PROBE_MAP. */
+	uint32_t is_shared, unused_too;
 	uint64_t control_at;	/* in the arena: control blocks of a ring */
 	uint32_t tails, unused; /* which of the tails are the ring's */
 };

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
@@ -96,6 +98,71 @@ def check_maps():
     tap.result("blocktime: time of threads in kernels, device 1\n" in text, "and each device has its tables", text)
 
 
+def check_snapshots():
+    """What changes in maps is written again and again: the report is the same, and a recording that is cut short has what was there."""
+    profile, cut = os.path.join(FOLDER, "f.xpu"), os.path.join(FOLDER, "g.xpu")
+    for tool, name in (("blocktime", "nanoseconds"), ("threadhist", "runs"), ("memheat", "bytes")):
+        sizes = []
+        for options in ((), ("--probe-interval", "0.02")):
+            done = run("record", "--gpu-only", "--probe", tool, *options, "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "30")
+            report = json.loads(run("report", "--probes", "--json", profile).stdout)
+            wanted = 30 * (12 * 5000 if tool == "memheat" else BLOCKS * THREADS)
+            tap.result(not done.returncode and total(report, name) == wanted and not report["probes"]["unreadable"],
+                       f"{tool} {' '.join(options)}: the sum is that of all", total(report, name), wanted, done.stderr)
+            sizes.append(len(report["probes"]["objects"][0]["maps"][0]["entries"]))
+        tap.result(tool != "threadhist" or sizes[0] == sizes[1], f"{tool}: and each entry is there once", sizes)
+        if tool == "blocktime":
+            part = json.loads(run("report", "--probes", "--json", "--to", "10ms", profile).stdout)
+            tap.result(total(part, name) == wanted, "of a part of the recording, maps are as at the end", total(part, name))
+    target = subprocess.Popen([tap.PROGRAM, "probe", "blocktime", "-i", "0.05", "-o", cut, "--", TARGET, SHAPES, "on-and-on"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SIMULATED})
+    # Chunks are written each second.
+    deadline, found = time.monotonic() + SECONDS, 0
+    while not found and time.monotonic() < deadline:
+        time.sleep(0.2)
+        read = run("report", "--probes", "--json", cut)
+        found = total(json.loads(read.stdout), "nanoseconds") if not read.returncode and read.stdout else 0
+    target.kill()
+    target.communicate()
+    report = json.loads(run("report", "--probes", "--json", cut).stdout)
+    tap.result(found > 0 and total(report, "nanoseconds") >= found, "a recording that is cut short has maps", found, total(report, "nanoseconds"))
+
+
+def check_picture():
+    profile, picture = os.path.join(FOLDER, "h.xpu"), os.path.join(FOLDER, "h.memheat.svg")
+    run("record", "--gpu-only", "--probe", "memheat", "-o", profile, "-o", picture, "--", TARGET, SHAPES, "checked", "dlsym", "30")
+    done = run("export", "--to", "memheat", profile)
+    with open(picture, encoding="utf-8") as f:
+        tap.result(f.read() == done.stdout, "record and export draw the same picture", done.stderr)
+    root = xml.etree.ElementTree.fromstring(done.stdout)
+    cells = [r[0].text for r in root.iter("{http://www.w3.org/2000/svg}rect") if len(r)]
+    found = json.loads(run("report", "--probes", "--json", profile).stdout)["probes"]["objects"][0]["maps"][0]["entries"]
+    wanted = {}
+    for e in found:
+        place = e["key"]["number"] << 16, e["key"]["time"]
+        wanted[place] = wanted.get(place, 0) + e["value"]
+    tap.result(len(cells) == len(wanted) > 1 and {c.split(":")[0] for c in cells} == {hex(page) for page, _ in wanted},
+               "each page and time that has bytes is a cell", cells[:5], list(wanted.items())[:5])
+    most = max(wanted.values())
+    tap.result(any(c.split(": ")[1].startswith(f"{most / 1000:.0f}"[:2]) for c in cells) and "simulated GPU" in done.stdout, "with how many they are", cells[:5], most)
+    run("record", "--gpu-only", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "launch")
+    done = run("export", "--to", "memheat", profile)
+    tap.result(done.returncode == 1 and "record --probe memheat' records it" in done.stderr and not done.stdout, "what was not recorded is not drawn", done.stderr)
+
+
+def check_annotated():
+    profile = os.path.join(FOLDER, "i.xpu")
+    run("record", "--gpu-only", "--stalls", "--probe", "coalesce", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "10")
+    done = run("annotate", "vector_add", profile)
+    # 32 numbers of 4 bytes are one line; 157 of the warps access something, three times.
+    rows = [line.split() for line in done.stdout.splitlines() if "access " in line]
+    tap.result(sorted(rows) == [["1.00", "1.00", "1,570", "access", str(n)] for n in range(3)] and "why" not in done.stderr,
+               "annotate shows coalescing beside stall reasons", rows, done.stdout[:1500], done.stderr)
+    run("record", "--gpu-only", "--stalls", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "10")
+    done = run("annotate", "vector_add", profile)
+    tap.result(not done.returncode and "coalesce" not in done.stdout, "and nothing of it where that was not recorded", done.stdout[:1500])
+
+
 def check_late():
     for mode, launches in (("launch", 3), ("graph", 5)):
         _, events, report = record(mode, "--probe", "launchlate")
@@ -162,6 +229,7 @@ def check_use():
     for arguments, why in ((("record", "--probe", "blocks", "--cpu-only", "--", "true"), "--probe is about GPU work"),
                            (("record", "--probe", "blocks", "-p", "1"), "--probe needs a command"),
                            (("record", "--probe-only", "x", "--", "true"), "--probe-only needs --probe"),
+                           (("record", "--probe-interval", "1", "--", "true"), "--probe-interval needs --probe"),
                            (("probe", "blocks", "-o", "x.xpu", "--json", "--", "true"), "-o records")):
         done = run(*arguments)
         tap.result(done.returncode == 2 and why in done.stderr, f"wrong use: {' '.join(arguments)}", done.returncode, done.stderr)
@@ -175,6 +243,9 @@ def check():
     check_blocks("graph", 5)
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
+    check_snapshots()
+    check_picture()
+    check_annotated()
     check_late()
     check_files()
     check_sizes()

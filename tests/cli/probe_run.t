@@ -152,7 +152,7 @@ def check_options():
                "threads without a place are counted", found and found["losses"])
     done = probe("blocktime", "--kernels")
     tap.result(re.search(r"^ +2 +2 +0 +1  +\d+ > \d+ +0 +\d+( > \d+)?  vector_add$", done.stdout, re.M), "--kernels lists them", done.stdout)
-    for arguments, said in ((["blocktime", "--set", "nothing=1"], "no program for GPUs uses"), (["blocktime", "--set", "x"], "cannot read 'x'"),
+    for arguments, said in ((["blocktime", "--set", "nothing=1"], "no program uses"), (["blocktime", "--set", "x"], "cannot read 'x'"),
                             (["nosuchtool"], "is no tool"), (["-e", "/nonexistent.o"], "cannot"), (["--thread", "--warp", "blocks"], "exclude")):
         done = probe(*arguments)
         tap.result(done.returncode in (1, 2) and said in done.stderr and not done.stdout, f"{' '.join(arguments)} is refused", done.stderr)

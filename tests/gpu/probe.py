@@ -4,8 +4,9 @@
 
     tests/gpu/probe.py                 in a built tree, on a machine with an NVIDIA GPU
 
-It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, and kills xpuprof. With
-nvcc also probe_kernels.cu, on both runtimes and with each compression; with PyTorch also kernels of Triton and torch.compile.
+It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, switches programs 1,000
+times, and kills xpuprof. With nvcc also probe_kernels.cu, on both runtimes and with each compression; with PyTorch also kernels of
+Triton and torch.compile.
 """
 import functools
 import json
@@ -31,8 +32,8 @@ def result(ok, name, *notes):
     print(f"{'ok' if ok else 'NOT OK'}: {name}", *([] if ok else notes), flush=True)
 
 
-def probe(tool, *command):
-    done = subprocess.run([os.path.join(BUILD, "xpuprof"), "probe", "--json", tool, "--", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+def probe(tool, *command, options=()):
+    done = subprocess.run([os.path.join(BUILD, "xpuprof"), "probe", "--json", *options, tool, "--", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=120)
     launches = re.search(r"^(\d+)$", done.stdout, re.M)
     found = json.loads(done.stdout[done.stdout.index("{"):]) if "{" in done.stdout else None
@@ -84,6 +85,24 @@ def killed(tool):
     # It prints nothing where one result is wrong.
     rest = run.stdout.read()
     result(re.match(r"\d+$", rest) and int(rest) > 1, f"{tool}: xpuprof killed, the program runs on", rest)
+
+
+def switched(tool, turns=1000):
+    """Programs are switched off and on under load: results are right, and launches of both states are told apart."""
+    launches = 20000
+    while True:
+        found, n, said = probe(tool, TARGET, os.path.join(DATA, "shapes-sm75.ptx"), "checked", "dlsym", str(launches), options=("--cost=1",))
+        cost = found["probes"]["cost"] if found else {"switches": 0, "kernels": []}
+        if not n or cost["switches"] >= turns or launches > 1000000:
+            break
+        launches *= 2
+    result(n == launches and cost["switches"] >= turns, f"{tool}: switched {cost['switches']} times, all results are right", n, said)
+    for k in cost["kernels"]:
+        on, off, rest = k["on"]["launches"], k["off"]["launches"], k["straddling"] + k["unknown"]
+        ran = sum(values(found["probes"], "nanoseconds"))
+        result(on + off + rest == n and on * THREADS <= ran <= (on + rest) * THREADS and on and off,
+               f"{tool}: {on} launches with programs, {off} without, {rest} left out", ran)
+        print("  ratio", k.get("ratio"), k.get("ratio_low"), k.get("ratio_high"))
 
 
 # ---- programs of the CUDA runtime ----
@@ -180,6 +199,7 @@ def main():
         check("blocktime", mode, "procaddress")
     for tool in ("blocktime", "coalesce", "blocks"):
         killed(tool)
+    switched("blocktime")
     print(f"{failed} failed" if failed else "all good")
     return failed != 0
 

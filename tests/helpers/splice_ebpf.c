@@ -29,7 +29,7 @@ static int splice(const struct bodies *b, const struct buf *text)
 	int error;
 
 	vec_foreach (body, &b->items)
-		probes.body_count += body_probe(body, &bodies[probes.body_count]);
+		body_probe(body, &bodies[probes.body_count++]);
 	error = ptx_splice(text->data, text->size, &probes, &s);
 	if (!error)
 		fwrite(s.is_as_before ? text->data : s.text.data, 1,

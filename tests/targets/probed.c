@@ -4,7 +4,9 @@
  * BLOCKS blocks of THREADS threads. It checks each result bit by bit, and says on stdout how often
  * the kernel was launched.
  *
- *	probed PTX MODE [HOW]
+ *	probed PTX MODE [HOW [LAUNCHES]]
+ *
+ * In the mode "checked" it launches LAUNCHES times.
  *
  * HOW it gets at the driver's functions: "dlsym" (default), "procaddress"; the program probed_linked
  * is linked with the driver.
@@ -458,10 +460,21 @@ static void mode_fatbin(void)
 	launches = 1;
 }
 
+static long checked_launches = 1000;
+
+static void mode_checked(void)
+{
+	CUmodule m;
+
+	context_new();
+	run(load(&m), (int)checked_launches);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
+	{"checked", mode_checked},
 	{"launch", mode_launch},
 	{"options", mode_options},
 	{"file", mode_file},
@@ -487,6 +500,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	path = argv[1];
+	if (argc > 4)
+		checked_launches = strtol(argv[4], NULL, 10);
 	read_text();
 	find_functions(argc > 3 ? argv[3] : "dlsym");
 	if (strcmp(mode, "fork-before") != 0)

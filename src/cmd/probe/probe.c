@@ -37,6 +37,13 @@ static int add_setting(void *target, const char *value)
 	return vec_push(&r->programs.settings, value) ? (error_memory(NULL), -1) : 0;
 }
 
+static int add_launch(void *target, const char *value)
+{
+	struct probe_request *r = target;
+
+	return vec_push(&r->programs.launches, value) ? (error_memory(NULL), -1) : 0;
+}
+
 /* A tool is the first operand; options may stand behind it, too. */
 static int parse(struct probe_request *r, const struct option_spec *specs, int argc, char **argv)
 {
@@ -64,12 +71,18 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "needs a command to run");
 	if (r->json && r->interval > 0)
 		return options_wrong(&usage, "--json prints once, and does not go with -i");
-	if (r->output && (r->json || r->interval > 0))
+	if (r->output && r->json)
 		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
+	if (r->interval > 0 && r->programs.plan.turn_ns && !r->output)
+		return options_wrong(&usage, "--cost prints once, and does not go with -i");
+	if (r->programs.plan.turn_ns && !r->output)
+		return probe_cost(r, argv + first);
 	if (r->output)
 		return cmd_record_probes(&r->programs,
-			&(struct record_probes){
-				.output = r->output, .seconds = r->seconds, .as_root = r->as_root},
+			&(struct record_probes){.output = r->output,
+				.seconds = r->seconds,
+				.interval = r->interval,
+				.as_root = r->as_root},
 			argv + first);
 	return probe_run(r, argv + first);
 }
@@ -89,15 +102,22 @@ int cmd_probe(int argc, char **argv)
 		OPTION_SECONDS('d', "duration", "SECONDS", &r.seconds,
 			"switch the programs off after so long; the command goes on"),
 		OPTION_SECONDS('i', "interval", "SECONDS", &r.interval,
-			"print the tables each SECONDS, too"),
+			"print the tables each SECONDS, too; with -o write what changes in maps"),
 		OPTION_STRING('o', "output", "[FORM:]FILE", &r.output,
 			"record, as 'xpuprof record --probe', into FILE"),
 		OPTION_FLAG(0, "json", &r.json, "print JSON: all maps, as their types say"),
 		OPTION_NUMBER('n', "rows", "N", &r.rows, 1, 1000000, "rows of each table (20)"),
 		OPTION_CALL(0, "set", "NAME[KEY]=NUMBER", add_setting, &r,
 			"begin with this value in a variable, or an entry of an array"),
+		OPTION_CALL(0, "attach", "PROGRAM=FILE:FUNCTION", programs_add_attach, &r.programs,
+			"run this uprobe of an object file there"),
+		OPTION_CALL(0, "run", "PROGRAM=BLOCKS:THREADS", add_launch, &r,
+			"launch a program that is a kernel of its own like that (1:1)"),
 		OPTION_FLAG(0, "thread", &per_thread, "run the programs in every thread"),
 		OPTION_FLAG(0, "warp", &per_warp, "run the programs in one thread of each warp"),
+		OPTION_MAYBE("cost", "MS", programs_parse_turn, &r.programs,
+			"switch the programs off in turns of MS (125), and say what they cost each "
+			"kernel"),
 		OPTION_FLAG(0, "kernels", &r.kernels,
 			"list the kernels in which programs ran, with what they take"),
 		OPTION_NUMBER(0, "map-memory", "MIB", &map_memory, 1, 4096,

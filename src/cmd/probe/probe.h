@@ -25,6 +25,9 @@ int probe_check(const char *what, const struct bodies_options *options);
  * or it ends like the command. */
 int probe_run(struct probe_request *request, char **command);
 
+/* The same in a recording that is not kept, whose times say what the programs cost. */
+int probe_cost(const struct probe_request *request, char **command);
+
 /* Records as they come, and what is printed at the end and in between. */
 struct probe_output {
 	const struct probe_request *request;

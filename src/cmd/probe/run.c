@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/probe/probe.h"
+#include "probe/kernel_programs.h"
 #include "record/preload.h"
 #include "record/runtime_dir.h"
 #include "record/target.h"
@@ -35,6 +36,7 @@ struct run {
 	struct signals signals;
 	struct runtime_dir folder;
 	struct plan plan;
+	struct kernel_programs *kernel; /* NULL: none */
 	struct server server;
 	struct target target;
 	struct probe_output output;
@@ -153,7 +155,7 @@ static void stop(struct run *r)
 			break;
 		wait_for_something(r, busy);
 	} while (clock_now_ns() < until);
-	server_switch_off(&r->server);
+	server_switch(&r->server, true);
 	while (server_drain(&r->server) && clock_now_ns() < until)
 		;
 }
@@ -234,6 +236,7 @@ static int prepare_and_run(struct run *r, char **command)
 	if (error)
 		return exec_status(error);
 	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
+		kernel_programs_open(&r->kernel, &r->plan, &r->request->programs) ||
 		signals_open(&r->signals))
 		return cmd_failed();
 	warn(&r->plan);
@@ -260,6 +263,7 @@ int probe_run(struct probe_request *request, char **command)
 		return cmd_failed();
 	status = prepare_and_run(&r, command);
 	output_release(&r.output);
+	kernel_programs_close(r.kernel);
 	plan_release(&r.plan);
 	target_user_release(&r.user);
 	if (r.ended && (r.wait_status || !status))

@@ -183,7 +183,7 @@ int bodies_make(struct bodies *b, const struct ebpf_object *o, const struct bodi
 	return error;
 }
 
-bool body_probe(const struct body *b, struct ptx_body *ret)
+void body_probe(const struct body *b, struct ptx_body *ret)
 {
 	static const enum ptx_site sites[] = {
 		[EBPF_AT_ENTRY] = PTX_AT_ENTRY,
@@ -191,21 +191,20 @@ bool body_probe(const struct body *b, struct ptx_body *ret)
 		[EBPF_AT_LOAD] = PTX_AT_LOAD,
 		[EBPF_AT_STORE] = PTX_AT_STORE,
 		[EBPF_AT_ACCESS] = PTX_AT_ACCESS,
+		[EBPF_ALONE] = PTX_AT_ENTRY,
 	};
 	const struct ebpf_site *site = &b->program->site;
 
-	if (site->where == EBPF_ALONE)
-		return false;
 	*ret = (struct ptx_body){
 		.site = sites[site->where],
 		.once_per_warp = !site->per_thread,
 		.pair = b->pair < 0 ? PTX_NO_PAIR : b->pair,
-		.kernels = site->pattern,
+		/* Of a kernel that is made for it. */
+		.kernels = site->where == EBPF_ALONE ? b->program->name : site->pattern,
 		.text = buf_text(&b->text),
 		.version = BODY_PTX,
 		.sm = BODY_SM,
 	};
-	return true;
 }
 
 void bodies_release(struct bodies *b)

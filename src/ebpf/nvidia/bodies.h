@@ -37,5 +37,6 @@ struct bodies {
 int bodies_make(
 	struct bodies *b, const struct ebpf_object *o, const struct bodies_options *options);
 void bodies_release(struct bodies *b);
-/* A body as the splicer wants it, with texts of ours; false: it is a kernel of its own. */
-bool body_probe(const struct body *b, struct ptx_body *ret);
+/* A body as the splicer wants it, with texts of ours. A kernel of its own is the entry of
+ * the kernel of its name. */
+void body_probe(const struct body *b, struct ptx_body *ret);

@@ -62,21 +62,25 @@ static void atomic_in_map(struct access *a, const char *operand)
 	const struct bpf_insn *i = &step_now(e)->insn;
 	const char *name = atomic_name(i->imm);
 	unsigned int width = a->size * 8;
+	/* Programs on CPUs change what is shared with them, too. */
+	const char *scope = e->layout->maps[a->pointer->which].is_shared ? ".sys" : "";
 	const char *with = width == 64 ? operand : "%ew0", *old = width == 64 ? "%ex3" : "%ew1";
 
 	if (width == 32)
 		emit(e, "cvt.u32.u64 %%ew0, %s;", operand);
 	if (!atomic_fetches(i)) {
-		emit(e, "%sred.global.%s%u [%s], %s;", e->lead, name, width, a->address, with);
+		emit(e, "%sred%s.global.%s%u [%s], %s;", e->lead, scope, name, width, a->address,
+			with);
 		return;
 	}
 	if (atomic_is_exchange_if(i)) {
 		if (width == 32)
 			emit(e, "cvt.u32.u64 %%ew2, %%e0;");
-		emit(e, "atom.global.%s%u %s, [%s], %s, %s;", name, width, old, a->address,
+		emit(e, "atom%s.global.%s%u %s, [%s], %s, %s;", scope, name, width, old, a->address,
 			width == 64 ? "%e0" : "%ew2", with);
 	} else {
-		emit(e, "atom.global.%s%u %s, [%s], %s;", name, width, old, a->address, with);
+		emit(e, "atom%s.global.%s%u %s, [%s], %s;", scope, name, width, old, a->address,
+			with);
 	}
 	if (width == 32)
 		emit(e, "cvt.u64.u32 %%ex3, %%ew1;");

@@ -10,6 +10,7 @@
 
 #include "inject/futex.h"
 #include "preload/link.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/driver.h"
 
 #define CONTEXTS_MAX 1024 /* in the life of a process */
@@ -99,6 +100,23 @@ static void describe(struct probe_arena *m, cu_device device)
 		(void)driver.cuDeviceGetUuid(m->uuid, device);
 }
 
+/* All that are sent are taken, so that the next answer is that to the next question. */
+static int receive_maps(struct arena *a)
+{
+	uint32_t n = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < plan()->outside_count; i++) {
+		int one;
+
+		if (!outside(i)->is_shared)
+			continue;
+		one = link_receive_map(outside(i)->bytes, &a->maps[n++]);
+		error = error ?: one;
+	}
+	return error;
+}
+
 /* The memory that xpuprof has, too. */
 static int ask_shared(struct arena *a)
 {
@@ -117,24 +135,44 @@ static int ask_shared(struct arena *a)
 	a->shared = memory;
 	a->shared->magic = PROBE_MAGIC;
 	a->shared->version = PROBE_VERSION;
-	return 0;
+	return receive_maps(a);
+}
+
+/* The next array of the kernel's. */
+static cu_result map_shared(
+	struct arena *a, const struct probe_outside *o, struct arena_header *header)
+{
+	void *map = a->maps[a->maps_registered];
+	cu_address at = 0;
+	cu_result result = driver.cuMemHostRegister_v2(map, o->bytes, CU_DEVICE_MAP);
+
+	if (result)
+		return result;
+	a->maps_registered++;
+	result = driver.cuMemHostGetDevicePointer_v2(&at, map, 0);
+	header->addresses[o->address] = at;
+	return result;
 }
 
 /* Where programs on the GPU find memory of the host. */
 static cu_result map_outsides(struct arena *a, struct arena_header *header)
 {
 	char *shared = (char *)a->shared;
-	cu_result result;
+	cu_result result = CU_OK;
 
-	if (!plan()->outside_count)
-		return CU_OK;
-	result = driver.cuMemHostRegister_v2(shared + plan()->outside_at,
-		plan()->shared_bytes - plan()->outside_at, CU_DEVICE_MAP);
-	a->is_registered = !result;
+	if (plan()->shared_bytes > plan()->outside_at) {
+		result = driver.cuMemHostRegister_v2(shared + plan()->outside_at,
+			plan()->shared_bytes - plan()->outside_at, CU_DEVICE_MAP);
+		a->is_registered = !result;
+	}
 	for (uint32_t i = 0; !result && i < plan()->outside_count; i++) {
 		const struct probe_outside *o = outside(i);
 		cu_address at = 0;
 
+		if (o->is_shared) {
+			result = map_shared(a, o, header);
+			continue;
+		}
 		result = driver.cuMemHostGetDevicePointer_v2(&at, shared + o->at, 0);
 		header->addresses[o->address] = at;
 	}
@@ -183,6 +221,13 @@ static void release(struct arena *a)
 		munmap(a->shared, plan()->shared_bytes);
 	if (a->tails)
 		munmap(a->tails, ring_count() * ARENA_SMS * 8);
+	for (uint32_t i = 0, n = 0; i < plan()->outside_count; i++) {
+		if (!outside(i)->is_shared)
+			continue;
+		if (a->maps[n])
+			munmap(a->maps[n], outside(i)->bytes);
+		a->maps[n++] = NULL;
+	}
 	a->shared = NULL;
 	a->tails = NULL;
 }
@@ -194,6 +239,8 @@ static void free_on_device(struct arena *a)
 		(void)driver.cuMemFree_v2(a->at);
 	if (a->is_registered)
 		(void)driver.cuMemHostUnregister((char *)a->shared + plan()->outside_at);
+	while (a->maps_registered)
+		(void)driver.cuMemHostUnregister(a->maps[--a->maps_registered]);
 	if (a->stream)
 		(void)driver.cuStreamDestroy_v2(a->stream);
 	a->at = 0;
@@ -351,11 +398,25 @@ void arena_read(struct arena *a, uint32_t asked)
 	__atomic_store_n(&a->shared->answered, asked, __ATOMIC_RELEASE);
 }
 
+void arena_note_switch(struct arena *a, const struct probe_switch *s)
+{
+	struct probe_shared *shared = a->shared;
+	uint32_t n;
+
+	if (!shared)
+		return;
+	n = __atomic_load_n(&shared->switch_count, __ATOMIC_RELAXED);
+	shared->switches[n % PROBE_SWITCHES] = *s;
+	__atomic_store_n(&shared->switch_count, n + 1, __ATOMIC_RELEASE);
+}
+
 void arena_ends(struct arena *a)
 {
 	a->live = false;
 	if (!a->at || !arena_enter(a))
 		return;
+	alone_run(a);
+	alone_end(a);
 	arena_read(a, __atomic_load_n(&link_to_xpuprof.control->asked, __ATOMIC_ACQUIRE));
 	arena_leave();
 }

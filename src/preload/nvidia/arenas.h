@@ -18,7 +18,9 @@
 struct arena {
 	bool live;
 	bool primary;
-	bool is_registered; /* memory of the host that the GPU uses */
+	bool is_registered;	      /* memory of the host that the GPU uses */
+	void *maps[PROBE_SHARED_MAX]; /* arrays of the kernel's */
+	uint32_t maps_registered;     /* the first of them */
 	uint32_t slot;
 	cu_context context;
 	unsigned long long id; /* of the context; 0: this driver does not say */
@@ -28,6 +30,8 @@ struct arena {
 	struct probe_shared *shared;
 	uint64_t *tails; /* as the GPU has them */
 	uint32_t off;	 /* as its modules have it */
+	cu_stream alone; /* in which programs run that are kernels (alone.h) */
+	bool alone_has_run;
 };
 
 /* Between these two, calls do not disturb captures, and xpuprof_probe_is_calling is true: a library
@@ -54,6 +58,8 @@ cu_result arena_copy_to(struct arena *a, cu_address to, const void *from, size_t
 void arena_push_tails(struct arena *a);
 /* Copies the arena into the shared memory. Its context has to be current. */
 void arena_read(struct arena *a, uint32_t asked);
+/* Tells xpuprof. */
+void arena_note_switch(struct arena *a, const struct probe_switch *s);
 /* Makes its context the thread's; false: that is not possible (any more). */
 bool arena_enter(struct arena *a);
 void arena_leave(void);

@@ -29,6 +29,10 @@
 	D(cuStreamSynchronize, (cu_stream stream))                                                 \
 	D(cuStreamDestroy_v2, (cu_stream stream))                                                  \
 	D(cuThreadExchangeStreamCaptureMode, (int *mode))                                          \
+	D(cuLaunchKernel, (void *function, unsigned int grid_x, unsigned int grid_y,               \
+				  unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
+				  unsigned int block_z, unsigned int shared_bytes,                 \
+				  cu_stream stream, void **parameters, void **extra))              \
 	D(cuModuleGetFunction, (void **ret, cu_module module, const char *name))                   \
 	D(cuFuncGetAttribute, (int *ret, int attribute, void *function))                           \
 	D(cuModuleGetGlobal_v2,                                                                    \

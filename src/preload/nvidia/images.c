@@ -8,8 +8,10 @@
 #include "preload/file.h"
 #include "preload/link.h"
 #include "preload/own_stack.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/compiled.h"
 #include "preload/nvidia/driver.h"
+#include "preload/nvidia/modules.h"
 #include "preload/nvidia/probes.h"
 #include "ptx/fatbin.h"
 
@@ -126,6 +128,10 @@ bool image_splice(struct image *i, const void *image)
 
 	*i = (struct image){.original = image};
 	if (!image || !link_open() || !driver_open())
+		return false;
+	if (alone_is_wanted())
+		modules_look_here();
+	if (!probes()->body_count)
 		return false;
 	error = text_of(i, image, &spliced);
 	if (error == -ENOENT)

@@ -2,7 +2,9 @@
 #include "preload/nvidia/modules.h"
 
 #include "base/vec.h"
+#include "inject/futex.h"
 #include "preload/link.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/thread.h"
@@ -76,9 +78,12 @@ static struct arena *look_here(void)
 	if (!a)
 		return NULL;
 	if (is_new) {
+		uint64_t now = now_ns();
+
 		vec_foreach (m, &loaded)
 			m->is_set &= ~(1ull << a->slot);
 		a->off = __atomic_load_n(&link_to_xpuprof.control->off, __ATOMIC_ACQUIRE);
+		arena_note_switch(a, &(struct probe_switch){now, now, a->off, 0});
 	}
 	vec_foreach (m, &loaded)
 		if (m->is_library)
@@ -149,20 +154,29 @@ void modules_look_here(void)
 {
 	struct calls calls;
 
-	if (!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) || !link_is_alive())
+	if (!link_is_alive() ||
+		(!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) && !alone_is_wanted()))
 		return;
 	calls_begin(&calls);
 	pthread_mutex_lock(&arenas_lock);
-	if (link_is_alive())
-		(void)look_here();
+	if (link_is_alive() && look_here() && alone_is_wanted()) {
+		thread_start();
+		/* It has the rest. */
+		__atomic_fetch_add(&link_to_xpuprof.control->changes, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&link_to_xpuprof.control->changes);
+	}
 	pthread_mutex_unlock(&arenas_lock);
 	calls_end(&calls);
 }
 
 void modules_switch(struct arena *a, uint32_t off)
 {
+	struct probe_switch s = {.from_ns = now_ns(), .off = off};
+
 	a->off = off;
 	vec_foreach (m, &loaded)
 		if (m->is_set >> a->slot & 1)
-			(void)set_on(m, a, !off);
+			s.failed |= set_on(m, a, !off) != CU_OK;
+	s.to_ns = now_ns();
+	arena_note_switch(a, &s);
 }

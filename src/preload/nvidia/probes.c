@@ -14,7 +14,7 @@ static void make(void)
 	const struct probe_body *b = link_in_plan(plan->bodies_at);
 
 	for (uint32_t i = 0; i < plan->body_count; i++) {
-		if (b[i].site > PTX_AT_ACCESS)
+		if (b[i].site > PTX_AT_ACCESS || b[i].is_alone)
 			continue;
 		bodies[all.body_count++] = (struct ptx_body){
 			.site = (enum ptx_site)b[i].site,

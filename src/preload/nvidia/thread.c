@@ -9,6 +9,7 @@
 
 #include "inject/futex.h"
 #include "preload/link.h"
+#include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/modules.h"
@@ -28,6 +29,7 @@ static void serve(struct arena *a, uint32_t asked, uint32_t off)
 		return;
 	if (off != a->off)
 		modules_switch(a, off);
+	alone_run(a);
 	arena_push_tails(a);
 	if (asked != __atomic_load_n(&a->shared->answered, __ATOMIC_RELAXED))
 		arena_read(a, asked);

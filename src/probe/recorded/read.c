@@ -3,6 +3,7 @@
  * A server is filled from a recording as its messages would fill it. Contexts have no memory: what
  * was in their maps is kept entry by entry.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define SUBJECT	     "what probes found"
 #define NO_MAP	     UINT32_MAX
+#define SWITCHES     (UINT32_MAX - 1)
 #define PRINTS	     0xffffu
 #define OBJECT_SHIFT 16
 
@@ -56,6 +58,8 @@ static int add_map(struct recorded_reading *r, const struct profile_probe_map *m
 
 	if (index && m->number == PROBE_MAP_PRINTS)
 		map = (index - 1) << OBJECT_SHIFT | PRINTS;
+	else if (m->number == PROBE_MAP_SWITCHES)
+		map = SWITCHES;
 	else if (index && m->number < r->plan.objects.items[index - 1].object->maps.count)
 		map = (index - 1) << OBJECT_SHIFT | m->number;
 	return vec_push(&r->maps, map) ? no_memory() : 0;
@@ -135,7 +139,7 @@ static bool is_entry(
 {
 	uint32_t key;
 
-	if (f->size != m->key_size + m->value_size || f->sm > ARENA_SMS)
+	if ((f->size != m->key_size + m->value_size && f->size != m->key_size) || f->sm > ARENA_SMS)
 		return false;
 	if (place->shape == EBPF_HASH || !place->is_used)
 		return place->is_used;
@@ -157,6 +161,7 @@ static int keep_entry(
 		.thread = f->thread ? f->thread - 1 : UINT64_MAX,
 		.at = s->kept_bytes.size};
 
+	v.is_gone = f->size == o->object->maps.items[map].key_size;
 	if (!is_entry(f, &o->object->maps.items[map], &o->bodies.layout.maps[map])) {
 		r->unreadable++;
 		return 0;
@@ -187,6 +192,27 @@ static void hand_on(
 		s->on_record(s->context, &record);
 }
 
+static int take_switch(struct recorded_reading *r, const struct profile_found *f)
+{
+	uint64_t numbers[SWITCH_NUMBERS];
+
+	if (f->size != sizeof(numbers)) {
+		r->unreadable++;
+		return 0;
+	}
+	memcpy(numbers, f->bytes, sizeof(numbers));
+	if (le64toh(numbers[SWITCH_STATE]) > SERVER_GONE) {
+		r->unreadable++;
+		return 0;
+	}
+	return vec_push(&r->switches,
+		       ((struct server_switch){f->context - 1,
+			       (enum server_switched)le64toh(numbers[SWITCH_STATE]),
+			       le64toh(numbers[SWITCH_FROM]), le64toh(numbers[SWITCH_TO])}))
+		       ? no_memory()
+		       : 0;
+}
+
 static int take(struct recorded_reading *r, const struct profile_found *f)
 {
 	uint32_t map = r->maps.items[f->map - 1];
@@ -195,6 +221,8 @@ static int take(struct recorded_reading *r, const struct profile_found *f)
 		r->unreadable++;
 		return 0;
 	}
+	if (map == SWITCHES)
+		return take_switch(r, f);
 	if (f->program) {
 		hand_on(r, f, map >> OBJECT_SHIFT, map & PRINTS);
 		return 0;
@@ -244,6 +272,7 @@ void recorded_reading_release(struct recorded_reading *r)
 {
 	vec_release(&r->maps);
 	vec_release(&r->objects);
+	vec_release(&r->switches);
 	server_close(&r->server);
 	plan_release(&r->plan);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -60,21 +61,32 @@ static int add_object(struct recorded *r, const struct plan_object *o)
 	return error ?: add_maps(r, o, id);
 }
 
-int recorded_begin(
-	struct recorded *r, struct profile_writer *w, struct tasks *t, const struct server *s)
+static int add_switches(struct recorded *r)
+{
+	struct profile_probe_map m = {.object = 1, .number = PROBE_MAP_SWITCHES};
+
+	return profile_add_probe_map(r->writer, &m, &r->switches);
+}
+
+int recorded_begin(struct recorded *r, struct profile_writer *w, struct tasks *t,
+	const struct server *s, bool has_turns)
 {
 	int error = 0;
 
 	*r = (struct recorded){.writer = w, .tasks = t, .server = s};
 	vec_foreach (o, &s->plan->objects)
 		error = error ?: add_object(r, o);
-	return error;
+	return error || !has_turns ? error : add_switches(r);
 }
 
 void recorded_release(struct recorded *r)
 {
 	vec_release(&r->maps);
 	vec_release(&r->contexts);
+	vec_release(&r->entries);
+	interner_free(r->written);
+	buf_release(&r->name);
+	buf_release(&r->values);
 }
 
 static int add_context(struct recorded *r, const struct server_arena *a)
@@ -104,7 +116,7 @@ int recorded_contexts(struct recorded *r)
 	return error;
 }
 
-static uint32_t map_id(const struct recorded *r, uint32_t object, uint32_t map)
+uint32_t recorded_map(const struct recorded *r, uint32_t object, uint32_t map)
 {
 	return r->maps.items[object * MAPS_OF_OBJECT + (map == PLAN_PRINTS ? EBPF_MAPS_MAX : map)];
 }
@@ -124,52 +136,30 @@ void recorded_record(void *context, const struct server_record *record)
 	int error = recorded_contexts(r);
 
 	if (!error && record_find(r->server->plan, record, &object, &body)) {
-		f.map = map_id(r, object, record->ring->map);
+		f.map = recorded_map(r, object, record->ring->map);
 		f.context = r->contexts.items[record->arena - r->server->arenas.items];
 		error = profile_write_found(r->writer, &f);
 	}
 	r->error = error;
 }
 
-/* The key and the value stand one behind the other. */
-static int write_entry(struct recorded *r, const struct values *v, const struct value_entry *e,
-	struct profile_found *f)
+void recorded_switch(void *context, const struct server_switch *s)
 {
-	f->size = v->map->key_size + v->map->value_size;
-	f->bytes = values_key(v, e);
-	f->sm = e->sm == VALUES_ANY ? 0 : e->sm + 1;
-	f->thread = e->thread == UINT64_MAX ? 0 : e->thread + 1;
-	if (f->size > FOUND_MAX_BYTES) {
-		r->cut++;
-		return 0;
-	}
-	return profile_write_found(r->writer, f);
-}
-
-static int write_map(struct recorded *r, uint32_t object, uint32_t map, uint32_t arena)
-{
+	struct recorded *r = context;
+	uint64_t numbers[SWITCH_NUMBERS] = {[SWITCH_STATE] = htole64(s->state),
+		[SWITCH_FROM] = htole64(s->from_ns),
+		[SWITCH_TO] = htole64(s->to_ns)};
 	struct profile_found f = {.time_ns = clock_now_ns(),
-		.map = map_id(r, object, map),
-		.context = r->contexts.items[arena]};
-	struct values v;
-	int error = values_read_arena(&v, r->server, object, map, arena);
+		.map = r->switches,
+		.size = sizeof(numbers),
+		.bytes = (const uint8_t *)numbers};
+	int error = recorded_contexts(r);
 
-	vec_foreach (e, &v.entries)
-		error = error ?: write_entry(r, &v, e, &f);
-	values_release(&v);
-	return error;
-}
-
-static int write_maps(struct recorded *r)
-{
-	const struct plan *p = r->server->plan;
-	int error = 0;
-
-	for (uint32_t o = 0; o < p->objects.count; o++)
-		for (uint32_t map = 0; map < p->objects.items[o].object->maps.count; map++)
-			for (uint32_t a = 0; !error && a < r->contexts.count; a++)
-				error = write_map(r, o, map, a);
-	return error;
+	if (!error) {
+		f.context = r->contexts.items[s->arena];
+		error = profile_write_found(r->writer, &f);
+	}
+	r->error = error;
 }
 
 static int write_kernels(struct recorded *r)
@@ -265,7 +255,7 @@ int recorded_finish(struct recorded *r)
 {
 	int error = recorded_contexts(r);
 
-	error = error ?: write_maps(r);
+	error = error ?: recorded_write_maps(r);
 	error = error ?: write_kernels(r);
 	error = error ?: write_lines(r);
 	error = error ?: count_losses(r);
