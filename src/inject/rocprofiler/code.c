@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EM_AMD_GPU    224 /* EM_AMDGPU, which only newer elf.h have */
-#define NAME_BYTES    4096u
+#define EM_AMD_GPU 224 /* EM_AMDGPU, which only newer elf.h have */
+#define NAME_BYTES 4096u
 
 struct image {
 	const uint8_t *data;

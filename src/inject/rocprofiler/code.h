@@ -11,7 +11,7 @@
 struct code_function {
 	uint64_t address; /* as the file has it */
 	uint64_t size;
-	uint32_t index; /* of its symbol */
+	uint32_t index;	  /* of its symbol */
 	const char *name; /* in the image */
 };
 

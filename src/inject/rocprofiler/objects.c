@@ -73,11 +73,10 @@ static void add(const struct rocprofiler_code_object *o, struct object *ret)
 		.first = function_count,
 		.count = (uint32_t)count};
 	for (size_t n = 0; n < count; n++)
-		functions[function_count++] =
-			(struct sampled_function){.address = found[n].address,
-				.size = found[n].size,
-				.index = found[n].index,
-				.name = names_keep(found[n].name)->text};
+		functions[function_count++] = (struct sampled_function){.address = found[n].address,
+			.size = found[n].size,
+			.index = found[n].index,
+			.name = names_keep(found[n].name)->text};
 }
 
 void objects_loaded(const struct rocprofiler_code_object *o)

@@ -72,8 +72,8 @@ static bool begin_on(uint64_t context, uint64_t buffer, uint32_t device)
 	chosen = (struct rocprofiler_sampling){0};
 	return !rocprofiler.query_pc_sampling_agent_configurations(agent, on_samplings, NULL) &&
 	       chosen.method &&
-	       !rocprofiler.configure_pc_sampling_service(context, agent, chosen.method,
-		       chosen.unit, interval(), buffer, 0);
+	       !rocprofiler.configure_pc_sampling_service(
+		       context, agent, chosen.method, chosen.unit, interval(), buffer, 0);
 }
 
 static bool is_permitted(void)
@@ -93,7 +93,7 @@ static enum wire_stalls_refusal begin(uint64_t context, uint32_t version)
 		!rocprofiler.configure_pc_sampling_service)
 		return WIRE_STALLS_NO_FUNCTION;
 	if (!is_permitted())
-		return WIRE_STALLS_CONTEXT;
+		return WIRE_STALLS_RIGHTS;
 	if (!claim_samples(AMD_API))
 		return WIRE_STALLS_BUSY;
 	ring.samples = mmap(NULL, SAMPLES * sizeof(*ring.samples), PROT_READ | PROT_WRITE,
