@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Code objects as AMD's compilers make them, as far as a profiler reads them: an ELF file with a table
- * of symbols. A kernel has two, its function and its description (".kd").
+ * Code objects as AMD's compilers make them, as far as a profiler reads them: an ELF file with a
+ * table of symbols. A kernel has two, its function and its description (".kd").
  *
  *	header | sections: none, symbols, names | symbols: none, function, description | names
  */

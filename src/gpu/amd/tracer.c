@@ -10,7 +10,8 @@ static const char *const call_names[AMD_CALL_NUMBERS] = {AMD_CALLS(NAME)};
 
 static const char *const refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_RIGHTS] =
-		"the driver does not let this user sample instructions of AMD's GPUs",
+		"rocprofiler-sdk samples instructions only where " VARIABLE
+		"=1 is set, and warns that it may hang the machine: set it if you accept that",
 	[WIRE_STALLS_DEVICE] = "the GPU or its driver cannot sample instructions",
 	[WIRE_STALLS_BUSY] =
 		"instructions of another vendor's GPUs are sampled in the process, and "
@@ -19,9 +20,6 @@ static const char *const refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_NO_FUNCTION] = "rocprofiler-sdk is not known to sample instructions in this "
 				    "version: use 1.0 or 1.1",
 	[WIRE_STALLS_OTHER] = "rocprofiler-sdk refuses to sample GPU instructions",
-	[WIRE_STALLS_CONTEXT] =
-		"rocprofiler-sdk samples instructions only where " VARIABLE
-		"=1 is set, and warns that it may hang the machine: set it if you accept that",
 };
 
 static uint32_t call_index(uint32_t call)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of a code object: an ELF file in memory, as AMD's compilers make it, with the symbols
- * of its functions. A damaged one has fewer functions, or none.
+ * The functions of a code object: an ELF file in memory, as AMD's compilers make it, with the
+ * symbols of its functions. A damaged one has fewer functions, or none.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Samples of instructions: asked for at the begin, for every device that can, and on their way from
- * rocprofiler-sdk's thread, which never waits for us, to ours, which sends what each round has as one
- * window of each device. A sample names its launch, so nothing is apportioned.
+ * rocprofiler-sdk's thread, which never waits for us, to ours, which sends what each round has as
+ * one window of each device. A sample names its launch, so nothing is apportioned.
  *
- * The way that rests on the hardware is taken where there is one: its samples say why a wave did not
- * go on. rocprofiler-sdk warns that sampling may hang the machine, and does it only where the user
- * has set a variable, which we do not.
+ * The way that rests on the hardware is taken where there is one: its samples say why a wave did
+ * not go on. rocprofiler-sdk warns that sampling may hang the machine, and does it only where the
+ * user has set a variable, which we do not.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ static enum wire_stalls_refusal begin(uint64_t context, uint32_t version)
 		!rocprofiler.configure_pc_sampling_service)
 		return WIRE_STALLS_NO_FUNCTION;
 	if (!is_permitted())
-		return WIRE_STALLS_CONTEXT;
+		return WIRE_STALLS_RIGHTS;
 	if (!claim_samples(AMD_API))
 		return WIRE_STALLS_BUSY;
 	ring.samples = mmap(NULL, SAMPLES * sizeof(*ring.samples), PROT_READ | PROT_WRITE,
