@@ -3,8 +3,8 @@
  * Folded stacks: `root;...;leaf COUNT`, one line for every node with time of its own and for every
  * launch without work. Lines come in the order of the tree, so equal profiles give equal files.
  *
- * iaprof writes the same, with process and number as two frames, and no frame for a kernel above its
- * code: it is the symbol below the source.
+ * iaprof writes the same, with process and number as two frames, and no frame for a kernel above
+ * its code: it is the symbol below the source.
  *
  * Two walks: the first collects the times, which are then rounded, CPU and GPU time each for itself
  * (apportion.h); the second writes. The path of the current node is kept as one text, with the
