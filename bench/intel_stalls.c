@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A stream of stall records of Intel's GPUs, 1 GB, with 2,000 instructions of 20 kernels, read as if
- * it came with 16 MB/s: a window every 80 KB, in which hardly two records are of one instruction.
- * Prints how fast it becomes a profile, what that is of a core at 16 MB/s, and how much memory it
- * took.
+ * A stream of stall records of Intel's GPUs, 1 GB, with 2,000 instructions of 20 kernels, read as
+ * if it came with 16 MB/s: a window every 80 KB, in which hardly two records are of one
+ * instruction. Prints how fast it becomes a profile, what that is of a core at 16 MB/s, and how
+ * much memory it took.
  */
 #include <stdio.h>
 #include <stdlib.h>
