@@ -2,7 +2,8 @@
 /*
  * Code of the simulated device: modules are zebins, whose kernels get places in its memory. A
  * kernel that runs leaves stall records where $XPUPROF_SIM_XE is the path of a pipe:
- * SIM_CODE_RECORDS of them, spread over its instructions, each of SIM_CODE_SAMPLES threads. sim/xe/ is who reads them.
+ * SIM_CODE_RECORDS of them, spread over its instructions, each of SIM_CODE_SAMPLES threads.
+ * sim/xe/ is who reads them.
  */
 #pragma once
 

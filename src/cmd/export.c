@@ -8,10 +8,11 @@
 
 /* The rows of the table of exporters. */
 #define FORMATS                                                                                    \
-	"folded, extended-folded, chrome, pprof, speedscope, firefox, perfetto, perf-script, "     \
-	"memheat, html"
+	"folded, extended-folded, iaprof, chrome, pprof, speedscope, firefox, perfetto, "          \
+	"perf-script, memheat, html"
 #define FORMAT_WORDS                                                                               \
-	"folded extended-folded chrome pprof speedscope firefox perfetto perf-script memheat "     \
+	"folded extended-folded iaprof chrome pprof speedscope firefox perfetto perf-script "      \
+	"memheat "                                                                                 \
 	"html svg"
 
 static const struct option_usage usage = {
@@ -20,7 +21,7 @@ static const struct option_usage usage = {
 	.synopsis = "[--to FORMAT] [options] [FILE]",
 	.summary = "Writes a recording in another format. FILE is profile.xpu unless given.\n"
 		   "Without --to the suffix of the output decides: .folded, .events\n"
-		   "(extended-folded), .json (chrome), .pb.gz (pprof),\n"
+		   "(extended-folded), .iaprof, .json (chrome), .pb.gz (pprof),\n"
 		   ".speedscope.json, .firefox.json, .perfetto-trace,\n"
 		   ".linux-perf.txt (perf-script), .memheat.svg, .html, .svg.",
 };

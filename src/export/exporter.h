@@ -76,6 +76,8 @@ int export_file(const struct exporter *e, const char *path, const char *out_path
 /* The rows. */
 int export_folded(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
+int export_iaprof(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
 int export_extended_folded(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret);
 int export_chrome(const char *path, const struct export_options *options, struct output *o,

@@ -93,7 +93,7 @@ run xpuprof export small.xpu -o out.unknown
 is "$status" 2 "an unknown suffix needs --to"
 run xpuprof export --to nothing small.xpu
 is "$status" 2 "an unknown format is a wrong use"
-has "$err" "takes folded, extended-folded, chrome, pprof, speedscope, firefox, perfetto, perf-script, memheat, html or svg, or a time, not 'nothing'" "and the known ones are named"
+has "$err" "takes folded, extended-folded, iaprof, chrome, pprof, speedscope, firefox, perfetto, perf-script, memheat, html or svg, or a time, not 'nothing'" "and the known ones are named"
 run xpuprof export --to folded a b
 is "$status" 2 "two files are one too many"
 run xpuprof export --to folded --by nothing small.xpu

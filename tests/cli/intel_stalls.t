@@ -47,6 +47,18 @@ run xpuprof export --to folded --view stall p.xpu
 has "$out" "main;launch_busy;launch;zeCommandListAppendLaunchKernel;[GPU_Kernel]busy;" \
 	"stalls stand below the code that launched their kernel"
 has "$out" ";send.ugm_[g];sbid_[g];0xa0_[g] " "down to the reason"
+run xpuprof export --to iaprof p.xpu
+true_that "iaprof's frames are there, in its order, with all samples" python3 - "$work/.out" <<'END'
+import re, sys
+lines = open(sys.argv[1]).read().splitlines()
+kernels = {"tiny": 0, "busy": 0}
+for line in lines:
+    m = re.fullmatch(r"\[simulated GPU\];levelzero_code;\d+;.*;main;launch_(\w+);launch;zeCommandListAppendLaunchKernel;-;"
+                     r"1_\[G\];(\w+)_\[G\];[a-z.0-9]+_\[g\];(active|sbid)_\[g\];0x[0-9a-f]+_\[g\] (\d+)", line)
+    assert m and m[1] == m[2], line
+    kernels[m[1]] += int(m[4])
+assert kernels == {"tiny": 5120, "busy": 5120}, kernels
+END
 run xpuprof flame --view stall -o p.svg p.xpu
 has "$(cat p.svg)" "send.ugm" "a flame graph has Intel's instructions"
 has "$(cat p.svg)" "simulated" "and says that the GPU is simulated"

@@ -5,6 +5,7 @@
 
 #include "gpu_client.h"
 #include "base/clock.h"
+#include "gpu/code_places.h"
 #include "gpucode/kept_images.h"
 #include "profile/reader.h"
 #include "tap.h"
@@ -709,8 +710,55 @@ static void images_that_were_sent_before_the_end_are_all_kept(void)
 	kept_images_free(images);
 }
 
+static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t time_ns, bool gone)
+{
+	const struct wire_code code = {.type = WIRE_CODE,
+		.gone = gone,
+		.address = address,
+		.size = size,
+		.time_ns = time_ns,
+		.checksum = 0x1122334455667788,
+		.context = 3,
+		.name_size = 4};
+
+	ring_put_long(&c->ring, &code, sizeof(code), "axpy", 4);
+}
+
+static size_t places_at(struct test_recorder *r, uint64_t address, uint64_t time_ns)
+{
+	const struct code_place *p = NULL;
+
+	return code_places_find(r->shared.places, 1, address, UINT64_MAX, time_ns, time_ns, &p);
+}
+
+static void code_of_kernels_is_known_by_its_place_and_time(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	r->shared.places = code_places_new();
+	CHECK(join(&c, r));
+	put_device(&c, "Simulated GPU 0");
+	put_code(&c, 0x8000, 0x100, now - 1000, false);
+	put_code(&c, 0x9000, 0, now - 1000, false);
+	put_code(&c, 0x9000, 0x100, now + (1ull << 62), false);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(places_at(r, 0x80f8, now) == 1 && !places_at(r, 0x8100, now));
+	CHECK(!places_at(r, 0x8000, now - 1001) && !places_at(r, 0x9000, now));
+	CHECK(test_recorder_loss(r, LOSS_STALLS_PLACES) == 1 && invalid(r) == 1);
+	put_code(&c, 0x8000, 0, now - 500, true);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(places_at(r, 0x8000, now - 600) == 1 && !places_at(r, 0x8000, now));
+	code_places_free(r->shared.places);
+	r->shared.places = NULL;
+	leave(&c);
+	test_recorder_close(r);
+}
+
 int main(void)
 {
+	RUN(code_of_kernels_is_known_by_its_place_and_time);
 	RUN(samples_reach_the_profile_with_their_window_function_and_reason);
 	RUN(a_launch_is_named_in_exact_windows_only);
 	RUN(a_window_that_cannot_be_is_counted_and_left_out_with_its_rows);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Zebins of tests/data/zebin, which Intel's compiler made for four GPUs, beside what its
- * disassembler and readelf say of them (the records there, see the script `make` beside them), and damaged ones.
+ * disassembler and readelf say of them (the records there, see the script `make` beside them), and
+ * damaged ones.
  */
 #include <elf.h>
 #include <errno.h>
