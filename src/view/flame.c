@@ -105,6 +105,7 @@ static int build_tree(struct flame *f)
 	size_t n = 0;
 	int error = event_nodes_init(&nodes, f->reader, f->options, tree);
 
+	error = error ?: gather_sort(&f->sums);
 	while (!error && (sum = gather_next(&f->sums, &n))) {
 		uint32_t node = 0;
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 void gather_release(struct gather *g)
 {
@@ -97,6 +98,48 @@ int gather_later(
 	}
 	w->items[w->count++] = (struct gather_sum){.key = *key, .time_ns = time_ns};
 	return w->count < GATHER_WAITING ? 0 : gather_rest(g, w);
+}
+
+/* Without free slots. */
+static void move_together(struct gather *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i <= g->mask; i++)
+		if (g->slots[i].count)
+			g->slots[count++] = g->slots[i];
+	g->mask = count - 1;
+}
+
+/* Of one stack by what it asked for. */
+int gather_sort(struct gather *g)
+{
+	struct gather_sum *sorted;
+	struct order order;
+	int error;
+
+	if (!g->used)
+		return 0;
+	move_together(g);
+	sorted = calloc(g->used, sizeof(*sorted));
+	error = order_init(&order, g->used);
+	if (!error && !sorted)
+		error = error_memory("the stacks");
+	for (size_t i = 0; !error && i < g->used; i++)
+		order.numbers[i] = g->slots[i].key.op;
+	if (!error)
+		order_sort(&order);
+	for (size_t i = 0; !error && i < g->used; i++)
+		order.numbers[i] = g->slots[i].key.stack;
+	if (!error)
+		order_sort(&order);
+	for (size_t i = 0; !error && i < g->used; i++)
+		sorted[i] = g->slots[order.items[i]];
+	order_release(&order);
+	free(error ? sorted : g->slots);
+	if (!error)
+		g->slots = sorted;
+	return error;
 }
 
 const struct gather_sum *gather_next(const struct gather *g, size_t *n)
