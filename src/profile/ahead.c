@@ -19,7 +19,7 @@
 #include "profile/format.h"
 
 #define AHEAD_BATCHES 8
-#define BATCH_BYTES   ((size_t)64 << 10) /* when so much is in it, it is handed over */
+#define BATCH_BYTES   ((size_t)64 << 10)  /* when so much is in it, it is handed over */
 #define THREAD_BYTES  ((size_t)128 << 10) /* of stack */
 
 /* An event in a batch: this, and as much of the struct of its kind as is not 0 or the reader's to

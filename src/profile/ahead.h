@@ -24,8 +24,8 @@ struct event_coder;
 
 /* Both are the caller's again, in whatever state, after ahead_stop. No chunk that begins at `until`
  * or behind it is read. 0 or -errno where there is no thread or no memory for it. */
-int ahead_start(struct ahead **ret, struct chunk_file *file, struct event_coder *coder,
-	uint64_t until);
+int ahead_start(
+	struct ahead **ret, struct chunk_file *file, struct event_coder *coder, uint64_t until);
 /* NULL is fine. */
 void ahead_stop(struct ahead *a);
 /* The next chunk: as from chunk_file, but chunks of events have no payload. All events of the

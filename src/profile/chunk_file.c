@@ -56,8 +56,7 @@ static int want(struct chunk_file *f, size_t need)
 	error = grow_buffer(f, need);
 	if (error)
 		return error;
-	n = io_read_full(
-		f->fd, f->buffer + f->used, (f->sparing ? need : f->capacity) - f->used);
+	n = io_read_full(f->fd, f->buffer + f->used, (f->sparing ? need : f->capacity) - f->used);
 	if (n < 0)
 		return (int)n;
 	f->used += (size_t)n;

@@ -111,7 +111,27 @@ static void move_together(struct gather *g)
 	g->mask = count - 1;
 }
 
-/* Of one stack by what it asked for. */
+/* By all that they have, so that it is the same order whatever order they were added in. */
+static void put_in_order(const struct gather *g, struct order *order)
+{
+	static const size_t fields[] = {
+		offsetof(struct gather_key, event),
+		offsetof(struct gather_key, reason),
+		offsetof(struct gather_key, api),
+		offsetof(struct gather_key, node_stack),
+		offsetof(struct gather_key, thread),
+		offsetof(struct gather_key, op),
+		offsetof(struct gather_key, stack),
+	};
+
+	for (size_t n = 0; n < sizeof(fields) / sizeof(*fields); n++) {
+		for (size_t i = 0; i < g->used; i++)
+			memcpy(&order->numbers[i], (const char *)&g->slots[i].key + fields[n],
+				sizeof(order->numbers[i]));
+		order_sort(order);
+	}
+}
+
 int gather_sort(struct gather *g)
 {
 	struct gather_sum *sorted;
@@ -121,24 +141,18 @@ int gather_sort(struct gather *g)
 	if (!g->used)
 		return 0;
 	move_together(g);
-	sorted = calloc(g->used, sizeof(*sorted));
 	error = order_init(&order, g->used);
+	sorted = error ? NULL : calloc(g->used, sizeof(*sorted));
 	if (!error && !sorted)
 		error = error_memory("the stacks");
-	for (size_t i = 0; !error && i < g->used; i++)
-		order.numbers[i] = g->slots[i].key.op;
-	if (!error)
-		order_sort(&order);
-	for (size_t i = 0; !error && i < g->used; i++)
-		order.numbers[i] = g->slots[i].key.stack;
-	if (!error)
-		order_sort(&order);
-	for (size_t i = 0; !error && i < g->used; i++)
-		sorted[i] = g->slots[order.items[i]];
-	order_release(&order);
-	free(error ? sorted : g->slots);
-	if (!error)
+	if (!error) {
+		put_in_order(g, &order);
+		for (size_t i = 0; i < g->used; i++)
+			sorted[i] = g->slots[order.items[i]];
+		free(g->slots);
 		g->slots = sorted;
+	}
+	order_release(&order);
 	return error;
 }
 
