@@ -286,7 +286,7 @@ void recording_known(
 	const struct recording_reading *g = &r->now;
 
 	range->known = &g->known;
-	if (ret_sums && !profile_is_estimated(g->reader))
+	if (ret_sums && !g->sums.overflow && !profile_is_estimated(g->reader))
 		*ret_sums = &g->sums;
 }
 

@@ -50,6 +50,13 @@ void serve_client_finished(struct serve_client *client, uint64_t now_ns)
 	client->since_ns = now_ns;
 }
 
+void serve_clients_answered(struct serve_clients *c, uint64_t from_ns, uint64_t now_ns)
+{
+	for (size_t i = 0; i < SERVE_CLIENTS_MAX; i++)
+		if (c->places[i].used && c->places[i].since_ns <= from_ns)
+			c->places[i].since_ns += now_ns - from_ns;
+}
+
 uint64_t serve_clients_end_late(struct serve_clients *c, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX;

@@ -145,6 +145,7 @@ static mhd_result answer_request(void *context, struct MHD_Connection *c, const 
 	const struct http_request q = {c, url};
 	struct http_answer a = {.status = MHD_HTTP_OK};
 	struct http_server *s = context;
+	uint64_t from_ns;
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
 		http_say(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered");
@@ -158,7 +159,9 @@ static mhd_result answer_request(void *context, struct MHD_Connection *c, const 
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	from_ns = clock_now_ns();
 	s->answer(s->context, &q, &a);
+	serve_clients_answered(&s->clients, from_ns, clock_now_ns());
 	return reply(c, &a);
 }
 

@@ -38,13 +38,14 @@ static int gather_sum(void *counting, const struct gather_sum *sum)
 }
 
 static int build_tree(const struct profile_reader *r, const struct view_options *o,
-	const struct gather *sums, struct view_result *ret)
+	struct gather *sums, struct view_result *ret)
 {
 	const struct gather_sum *sum;
 	struct event_nodes nodes;
 	size_t n = 0;
 	int error = event_nodes_init(&nodes, r, o, ret->tree);
 
+	error = error ?: gather_sort(sums);
 	while (!error && (sum = gather_next(sums, &n))) {
 		uint32_t node = 0;
 

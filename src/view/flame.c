@@ -71,8 +71,9 @@ static int gather_sum(void *flame, const struct gather_sum *sum)
 	struct flame *f = flame;
 	struct gather_key key = event_key_for(&sum->key, f->options);
 	unsigned int shows = sum->key.event == EVENT_SAMPLE ? VIEW_SHOWS_CPU
-			     : sum->key.event == EVENT_CALL ? 0
-							    : VIEW_SHOWS_GPU;
+			     : sum->key.event == EVENT_WORK || sum->key.event == EVENT_PENDING
+				     ? VIEW_SHOWS_GPU
+				     : 0;
 
 	f->seen |= shows;
 	if (!(f->show & shows))
@@ -105,6 +106,7 @@ static int build_tree(struct flame *f)
 	size_t n = 0;
 	int error = event_nodes_init(&nodes, f->reader, f->options, tree);
 
+	error = error ?: gather_sort(&f->sums);
 	while (!error && (sum = gather_next(&f->sums, &n))) {
 		uint32_t node = 0;
 

@@ -145,7 +145,7 @@ def check_rows(viewer, file, about):
 
 PICTURES = (("merge", {}), ("merge", {"by": "process,thread"}), ("merge", {"graph-stack": "both"}), ("merge", {"graph-stack": "capture", "lines": 1}),
             ("gpu", {"by": "device,stream"}), ("gpu", {"graph-stack": "capture"}), ("gpu", {"device": "0"}), ("cpu", {}), ("cpu", {"by": "thread", "reverse": 1}),
-            ("calls", {}), ("calls", {"by": "thread"}), ("off-cpu", {}), ("stall", {}), ("wall", {"reverse": 1}))
+            ("calls", {}), ("calls", {"by": "thread"}), ("off-cpu", {}), ("off-cpu", {"by": "process"}), ("off-cpu", {"device": "0"}), ("stall", {}), ("wall", {"reverse": 1}))
 
 
 def compare_picture(viewer, file, view, words, part):
@@ -162,8 +162,8 @@ def compare_picture(viewer, file, view, words, part):
 
 def check_pictures(viewer, file):
     threads = [row["thread"].rsplit(" (", 1)[0] for row in viewer.json("about.json")["rows"] if row["kind"] == "run"]
-    for view, words in (*PICTURES, ("merge", {"thread": random.choice(threads)})):
-        parts = [None, (0, SECOND), *(sorted(random.sample(range(SECOND), 2)) for _ in range(6 if view in ("merge", "gpu", "cpu", "calls") else 1))]
+    for view, words in (*PICTURES, *((view, {"thread": random.choice(threads)}) for view in ("merge", "off-cpu"))):
+        parts = [None, (0, SECOND), *(sorted(random.sample(range(SECOND), 2)) for _ in range(6 if view in ("merge", "gpu", "cpu", "calls", "off-cpu") else 1))]
         wrong = [f"{part}" for part in parts if not compare_picture(viewer, file, view, words, part)]
         tap.result(not wrong, f"{file}: flame graphs of ranges are those of xpuprof flame ({view} {words})", *wrong)
 

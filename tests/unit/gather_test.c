@@ -59,9 +59,36 @@ static void a_sum_that_waits_and_does_not_fit_is_an_error(void)
 	gather_release(&g);
 }
 
+static void sums_are_sorted_by_stack_whatever_order_they_came_in(void)
+{
+	struct gather up = GATHER_INIT, down = GATHER_INIT;
+	const struct gather_sum *a, *b;
+	size_t at = 0, other = 0, count = 0;
+	uint32_t last = 0;
+
+	CHECK(gather_sort(&up) == 0 && !gather_next(&up, &at));
+	for (uint32_t n = 0; n < EVENTS; n++) {
+		struct gather_key key = key_of(n), back = key_of(EVENTS - 1 - n);
+
+		key.thread = n % 3;
+		back.thread = (EVENTS - 1 - n) % 3;
+		CHECK(gather_add(&up, &key, n) == 0);
+		CHECK(gather_add(&down, &back, EVENTS - 1 - n) == 0);
+	}
+	CHECK(gather_sort(&up) == 0 && gather_sort(&down) == 0);
+	for (; (a = gather_next(&up, &at)) && (b = gather_next(&down, &other)); count++) {
+		CHECK(!memcmp(a, b, sizeof(*a)) && a->key.stack >= last);
+		last = a->key.stack;
+	}
+	CHECK(count == KEYS && !gather_next(&up, &at));
+	gather_release(&up);
+	gather_release(&down);
+}
+
 int main(void)
 {
 	RUN(events_that_wait_count_as_others_do);
 	RUN(a_sum_that_waits_and_does_not_fit_is_an_error);
+	RUN(sums_are_sorted_by_stack_whatever_order_they_came_in);
 	return tap_end();
 }

@@ -87,6 +87,20 @@ static void later_requests_begin_with_their_first_line(void)
 	disconnect_all();
 }
 
+static void while_an_answer_is_made_no_time_passes(void)
+{
+	struct serve_client *asks = connect_at(100), *waits = connect_at(103);
+
+	serve_clients_answered(&clients, 104 * NS_PER_SECOND, 160 * NS_PER_SECOND);
+	CHECK(end_late(165) == 166);
+	CHECK(!has_ended(asks) && !has_ended(waits));
+	CHECK(end_late(166) == 169);
+	CHECK(has_ended(asks) && !has_ended(waits));
+	end_late(169);
+	CHECK(has_ended(waits));
+	disconnect_all();
+}
+
 static void idle_clients_go_after_a_while(void)
 {
 	struct serve_client *client = connect_at(100);
@@ -148,6 +162,7 @@ int main(void)
 {
 	RUN(a_request_has_its_time_from_the_connection_on);
 	RUN(later_requests_begin_with_their_first_line);
+	RUN(while_an_answer_is_made_no_time_passes);
 	RUN(idle_clients_go_after_a_while);
 	RUN(nobody_makes_room_while_there_is_some);
 	RUN(the_oldest_unfinished_request_makes_room);

@@ -49,7 +49,7 @@ function drawLinks(context) {
 	const places = placesOfRows(), top = axis.lanes.scrollTop, [row, begin, length] = links.call, from = places.get(row);
 	context.save();
 	context.beginPath();
-	context.rect(NAMES_PX, 0, axisWidth(), axis.lanes.clientHeight);
+	context.rect(namesWidth(), 0, axisWidth(), axis.lanes.clientHeight);
 	context.clip();
 	context.strokeStyle = context.fillStyle = colour("ink");
 	if (from)

@@ -76,7 +76,7 @@ function moveAxisTo() {
 
 function dragAxis(element, event) {
 	const area = axis.lanes.getBoundingClientRect(), x = event.clientX - area.left;
-	if (event.button !== 0 || x < NAMES_PX)
+	if (event.button !== 0 || x < namesWidth())
 		return;
 	const first = timeAt(x), {from, to} = state;
 	follow(element, event, e => {

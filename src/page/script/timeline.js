@@ -2,20 +2,25 @@
 // The time axis: a ruler, and below it the lanes. What is longer than two pixels came as a box, of the rest each pixel has
 // how much there is: nothing is left out, and the rarest is drawn two pixels wide.
 
-const NAMES_PX = 190, RULER_PX = 24;
+const NAMES_MAX_PX = 190, RULER_PX = 24;
 const axis = {ruler: byId("ruler"), lanes: byId("lanes"), canvas: byId("boxes"), spacer: byId("spacer"),
 	data: null, from: 0, to: 1, columns: 1, rows: ""};
 
+// A third of a narrow screen.
+function namesWidth() {
+	return Math.min(NAMES_MAX_PX, Math.floor(axis.lanes.clientWidth / 3));
+}
+
 function axisWidth() {
-	return Math.max(axis.lanes.clientWidth - NAMES_PX, 50);
+	return Math.max(axis.lanes.clientWidth - namesWidth(), 50);
 }
 
 function xOf(ns) {
-	return NAMES_PX + (ns - state.from) / (state.to - state.from) * axisWidth();
+	return namesWidth() + (ns - state.from) / (state.to - state.from) * axisWidth();
 }
 
 function timeAt(x) {
-	return state.from + (x - NAMES_PX) / axisWidth() * (state.to - state.from);
+	return state.from + (x - namesWidth()) / axisWidth() * (state.to - state.from);
 }
 
 // About as many columns as there are pixels; made up of those that the other end has in memory, unless these are wider.
@@ -71,7 +76,7 @@ function shadeRanges(context, y, height) {
 }
 
 function shadeRange(context, y, height, since, until, shade) {
-	const left = Math.max(xOf(since), NAMES_PX), right = Math.min(xOf(until), NAMES_PX + axisWidth());
+	const left = Math.max(xOf(since), namesWidth()), right = Math.min(xOf(until), namesWidth() + axisWidth());
 	if (right < left)
 		return;
 	context.fillStyle = colour(shade);
@@ -96,10 +101,10 @@ function fillOf(kind) {
 }
 
 function drawBoxes(context, kind, boxes, y, tall) {
-	const fill = fillOf(kind), end = NAMES_PX + axisWidth(), ground = colour("ground");
+	const fill = fillOf(kind), begin = namesWidth(), end = begin + axisWidth(), ground = colour("ground");
 	for (const box of boxes) {
-		const x = Math.max(xOf(box.from), NAMES_PX), right = Math.min(xOf(box.from + box.length), end);
-		if (right <= NAMES_PX || x >= end)
+		const x = Math.max(xOf(box.from), begin), right = Math.min(xOf(box.from + box.length), end);
+		if (right <= begin || x >= end)
 			continue;
 		context.globalAlpha = kind === "waits" ? 0.3 : 1;
 		context.fillStyle = fill;
@@ -123,15 +128,15 @@ function drawCells(context, kind, cells, y, tall) {
 	for (let i = 0; i < cells.length; i += 3) {
 		const x = xOf(axis.from + cells[i] * pixel), w = Math.max(xOf(axis.from + (cells[i] + 1) * pixel) - x, 2);
 		const h = Math.max(room * Math.min(cells[i + 1] / (most || 1), 1), 2);
-		if (x + w > NAMES_PX && x < NAMES_PX + axisWidth())
-			context.fillRect(Math.max(x, NAMES_PX), y + 2 + room - h, w, h);
+		if (x + w > namesWidth() && x < namesWidth() + axisWidth())
+			context.fillRect(Math.max(x, namesWidth()), y + 2 + room - h, w, h);
 	}
 	context.globalAlpha = 1;
 }
 
 function drawLane(context, lane, y, width) {
 	context.fillStyle = colour("faint");
-	context.fillText(fitText(context, lane.name, NAMES_PX - 20), 16, y + lane.tall / 2);
+	context.fillText(fitText(context, lane.name, namesWidth() - 20), 16, y + lane.tall / 2);
 	context.fillStyle = colour("line");
 	context.fillRect(0, y + lane.tall - 1, width, 1);
 	const inOrder = [...lane.rows].sort((a, b) => Number(about.rows[a].kind === "run") - Number(about.rows[b].kind === "run"));
@@ -177,7 +182,7 @@ function thingAt(event) {
 			found = {group};
 	}, (lane, top) => {
 		if (y >= top && y < top + lane.tall)
-			found = {lane, ...(x >= NAMES_PX ? contentAt(lane, time) : {})};
+			found = {lane, ...(x >= namesWidth() ? contentAt(lane, time) : {})};
 	});
 	return found;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 void gather_release(struct gather *g)
 {
@@ -97,6 +98,62 @@ int gather_later(
 	}
 	w->items[w->count++] = (struct gather_sum){.key = *key, .time_ns = time_ns};
 	return w->count < GATHER_WAITING ? 0 : gather_rest(g, w);
+}
+
+/* Without free slots. */
+static void move_together(struct gather *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i <= g->mask; i++)
+		if (g->slots[i].count)
+			g->slots[count++] = g->slots[i];
+	g->mask = count - 1;
+}
+
+/* By all that they have, so that it is the same order whatever order they were added in. */
+static void put_in_order(const struct gather *g, struct order *order)
+{
+	static const size_t fields[] = {
+		offsetof(struct gather_key, event),
+		offsetof(struct gather_key, reason),
+		offsetof(struct gather_key, api),
+		offsetof(struct gather_key, node_stack),
+		offsetof(struct gather_key, thread),
+		offsetof(struct gather_key, op),
+		offsetof(struct gather_key, stack),
+	};
+
+	for (size_t n = 0; n < sizeof(fields) / sizeof(*fields); n++) {
+		for (size_t i = 0; i < g->used; i++)
+			memcpy(&order->numbers[i], (const char *)&g->slots[i].key + fields[n],
+				sizeof(order->numbers[i]));
+		order_sort(order);
+	}
+}
+
+int gather_sort(struct gather *g)
+{
+	struct gather_sum *sorted;
+	struct order order;
+	int error;
+
+	if (!g->used)
+		return 0;
+	move_together(g);
+	error = order_init(&order, g->used);
+	sorted = error ? NULL : calloc(g->used, sizeof(*sorted));
+	if (!error && !sorted)
+		error = error_memory("the stacks");
+	if (!error) {
+		put_in_order(g, &order);
+		for (size_t i = 0; i < g->used; i++)
+			sorted[i] = g->slots[order.items[i]];
+		free(g->slots);
+		g->slots = sorted;
+	}
+	order_release(&order);
+	return error;
 }
 
 const struct gather_sum *gather_next(const struct gather *g, size_t *n)

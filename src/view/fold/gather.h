@@ -54,5 +54,12 @@ int gather_later(
 /* Adds all that wait; call it behind the last event. Returns as gather_add. */
 int gather_rest(struct gather *g, struct gather_waiting *w);
 uint64_t gather_hash(const struct gather_key *key);
-/* The n-th sum, in no particular order; NULL past the last. Start with *n = 0. */
+/*
+ * Puts them in the order of their stacks, of which those with ids near to each other have most of
+ * their frames in common: so what is looked up for one is still in the cache for the next. Nothing
+ * may be added behind it. 0 or -errno with error_text.
+ */
+int gather_sort(struct gather *g);
+/* The n-th sum, in no particular order unless they are sorted; NULL past the last. Start with
+ * *n = 0. */
 const struct gather_sum *gather_next(const struct gather *g, size_t *n);

@@ -159,6 +159,7 @@ static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key
 
 	if (!error && number >= s->places.count && vec_push(&s->places, nowhere))
 		error = short_memory();
+	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
 	return error ?: put(s, s->items, slice, (struct slice_sum){number, count, time_ns});
 }
 
@@ -235,6 +236,43 @@ static int add_work(
 	return error;
 }
 
+static int add_wait_time(
+	struct slice_sums *s, uint32_t slice, const struct gather_key *key, uint64_t time_ns)
+{
+	return time_ns ? add_sum(s, slice, key, time_ns, 1) : 0;
+}
+
+static int add_wait_piece(
+	struct slice_sums *s, const struct profile_wait *w, const struct gather_key *whole)
+{
+	const struct gather_key apportioned = {.event = EVENT_WAIT, .thread = w->thread};
+	uint32_t slice = slice_at(s, w->start_ns);
+	struct gather_key key = *whole;
+	uint64_t time_ns;
+	int error;
+
+	s->overflow |= __builtin_add_overflow(w->duration_ns, w->others_ns, &time_ns);
+	error = add_wait_time(s, slice, &key, time_ns - w->queued_ns);
+	key.reason = WAIT_RUN_QUEUE;
+	error = error ?: add_wait_time(s, slice, &key, w->queued_ns);
+	if (!error && w->stack)
+		error = add_wait_time(
+			s, slice, &apportioned, w->others_ns + (w->assumed ? w->duration_ns : 0));
+	return error;
+}
+
+static int add_wait(
+	struct slice_sums *s, const struct profile_event *e, const struct gather_key *key)
+{
+	struct profile_event piece;
+	size_t span = 0;
+	int error = 0;
+
+	while (!error && clip_next_piece(&s->cut, e, &span, &piece))
+		error = add_wait_piece(s, &piece.wait, key);
+	return error;
+}
+
 static int add_event(struct slice_sums *s, const struct profile_event *e)
 {
 	struct gather_key key = event_whole_key(e);
@@ -249,6 +287,8 @@ static int add_event(struct slice_sums *s, const struct profile_event *e)
 		return add_work(s, e, &key);
 	case EVENT_PENDING:
 		return add_sum(s, slice_at(s, e->pending.start_ns), &key, 0, 1);
+	case EVENT_WAIT:
+		return add_wait(s, e, &key);
 	default:
 		return 0;
 	}
@@ -258,7 +298,8 @@ int slice_sums_add(struct slice_sums *s, const struct profile_event *e)
 {
 	int error;
 
-	if (e->kind > EVENT_PENDING || (e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
+	if ((e->kind > EVENT_PENDING && e->kind != EVENT_WAIT) ||
+		(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
 		return 0;
 	error = add_event(s, e);
 	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)

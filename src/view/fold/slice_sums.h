@@ -9,8 +9,8 @@
  *
  * What crosses an edge of a slice is cut there as at the edges of a range (profile/clip.h), so the
  * sums of a range are the same by either way, to the nanosecond. Of these are sums kept: samples,
- * work, launches without work, and calls that ask for work; none of recordings in bursts, whose
- * work has no weight before all of it is known.
+ * work, launches without work, calls that ask for work, and waits; none of recordings in bursts,
+ * whose work has no weight before all of it is known.
  *
  * Slices become longer when there would be too many sums. Owned by the caller.
  */
@@ -49,6 +49,8 @@ struct slice_sums {
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled; /* by thread */
 	size_t sums;		  /* of all slices, kept */
+	uint64_t total_ns;	  /* of all of them */
+	bool overflow;		  /* it does not fit: the sums are not sound */
 	/* of the same reading, which the owner sets: for what is read from the file */
 	const struct chunk_times *chunks;
 };
@@ -76,6 +78,10 @@ struct slice_part {
 /* Before the first event of a reader: leaves it what no slice has of its part. `s` may be NULL; `p`
  * has to outlive the reader. */
 void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct profile_reader *r);
-/* Hands out the sums of the slices, by event_whole_key. Of work `count` is what begins there. */
+/*
+ * Hands out the sums of the slices, by event_whole_key. Of work `count` is what begins there. Of a
+ * wait the time in the run queue has that reason; and what of a thread's waits has a stack that is
+ * not its own (off-cpu: apportioned) comes once more, by a key without a reason.
+ */
 int slice_part_each(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);

@@ -44,6 +44,7 @@ void stacks_release(struct stacks *s)
 	free(s->frame_of_module);
 	free(s->gpu_library);
 	free(s->path);
+	free(s->first_nodes);
 	map_release(&s->nodes);
 	map_release(&s->inner_nodes);
 	buf_release(&s->text);
@@ -152,6 +153,46 @@ static struct map *map_for(struct stacks *s, uint32_t stack, uint32_t at)
 	return !python || internals_at_end(&s->internals, stack, at) ? &s->nodes : &s->inner_nodes;
 }
 
+static int begin_nodes(struct stacks *s, uint32_t base)
+{
+	if (s->first_nodes)
+		return 0;
+	s->stack_count = profile_counts(s->reader).stack_nodes + 1;
+	s->first_nodes = calloc(s->stack_count, sizeof(*s->first_nodes));
+	s->first_base = base;
+	return s->first_nodes ? 0 : error_memory(SUBJECT);
+}
+
+static bool is_first(const struct stacks *s, const struct map *map, uint32_t base, uint32_t at)
+{
+	return map == &s->nodes && base == s->first_base && at < s->stack_count;
+}
+
+static bool find_node(const struct stacks *s, const struct map *map, uint32_t base, uint32_t at,
+	uint32_t *ret_node)
+{
+	const uint64_t *found;
+
+	if (is_first(s, map, base, at)) {
+		if (s->first_nodes[at])
+			*ret_node = s->first_nodes[at] - 1;
+		return s->first_nodes[at];
+	}
+	found = map ? map_get(map, (uint64_t)base << 32 | at) : NULL;
+	if (found)
+		*ret_node = (uint32_t)*found;
+	return found;
+}
+
+static int keep_node(struct stacks *s, struct map *map, uint32_t base, uint32_t at, uint32_t node)
+{
+	if (is_first(s, map, base, at))
+		s->first_nodes[at] = node + 1;
+	else if (map && map_put(map, (uint64_t)base << 32 | at, node))
+		return error_memory(SUBJECT);
+	return 0;
+}
+
 /* Puts the path from `stack` up to the first ancestor that has a node already, or the root, into
  * s->path. */
 static int collect_path(
@@ -161,14 +202,10 @@ static int collect_path(
 
 	*ret_node = base;
 	for (uint32_t at = stack; at; at = parent_of(s, at)) {
-		struct map *map = map_for(s, stack, at);
-		uint64_t *found = map ? map_get(map, (uint64_t)base << 32 | at) : NULL;
 		int error;
 
-		if (found) {
-			*ret_node = (uint32_t)*found;
+		if (find_node(s, map_for(s, stack, at), base, at, ret_node))
 			break;
-		}
 		error = push_path(s, depth++, at);
 		if (error)
 			return error;
@@ -181,16 +218,15 @@ int stacks_add(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_no
 {
 	uint32_t node = base;
 	size_t depth = 0;
-	int error = collect_path(s, base, stack, &depth, &node);
+	int error = begin_nodes(s, base);
 
+	error = error ?: collect_path(s, base, stack, &depth, &node);
 	while (!error && depth--) {
 		uint32_t at = s->path[depth];
-		struct map *map = map_for(s, stack, at);
 
 		if (!internals_hide(&s->internals, stack, at))
 			error = add_node(s, at, &node);
-		if (!error && map && map_put(map, (uint64_t)base << 32 | at, node))
-			error = error_memory(SUBJECT);
+		error = error ?: keep_node(s, map_for(s, stack, at), base, at, node);
 	}
 	if (!error)
 		*ret_node = node;

@@ -37,6 +37,8 @@ struct stacks {
 	/* base node << 32 | stack -> node: where nothing of the program follows it on the way to
 	 * the leaf, and where something does (internals_at_end) */
 	struct map nodes, inner_nodes;
+	/* the former for the first base of all: node + 1, by stack; mostly there is no other */
+	uint32_t *first_nodes, first_base, stack_count;
 	uint32_t *path;
 	size_t path_capacity;
 	struct buf text;

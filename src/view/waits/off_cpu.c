@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "view/fold/event_nodes.h"
 #include "view/fold/missing.h"
+#include "view/fold/slice_sums.h"
 
 struct off_cpu {
 	struct view_options options;
@@ -45,6 +46,19 @@ static int gather_wait(struct off_cpu *v, const struct profile_event *e)
 	return error ?: add(&v->sums, &key, w->queued_ns);
 }
 
+/* Of a slice: as slice_part_each hands them out. */
+static int gather_sum(void *off_cpu, const struct gather_sum *sum)
+{
+	struct off_cpu *v = off_cpu;
+	const struct gather_key thread = {.thread = sum->key.thread};
+	struct gather_key key = event_key_for(&sum->key, &v->options);
+
+	if (sum->key.event != EVENT_WAIT)
+		return 0;
+	return sum->key.reason ? add(&v->sums, &key, sum->time_ns)
+			       : add(&v->apportioned, &thread, sum->time_ns);
+}
+
 /* The next sum of a thread of the program's. */
 static const struct gather_sum *next_sum(
 	const struct gather *sums, const struct profile_reader *r, size_t *n)
@@ -64,6 +78,7 @@ static int build_tree(struct off_cpu *v, const struct profile_reader *r, struct 
 	size_t n = 0;
 	int error = event_nodes_init(&nodes, r, &v->options, tree);
 
+	error = error ?: gather_sort(&v->sums);
 	while (!error && (sum = next_sum(&v->sums, r, &n))) {
 		uint32_t node = 0;
 
@@ -98,15 +113,18 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 {
 	struct off_cpu v = {.options = *o};
 	struct profile_event event;
+	struct slice_part part;
 	int more, error = 0;
 
 	v.options.by = view_by_task(o);
 	view_one_time(ret, "waiting");
+	slice_part_begin(&part, o->sums, r);
 	while (!error && (more = profile_reader_next(r, &event)))
 		if (more < 0)
 			error = more;
 		else if (event.kind == EVENT_WAIT)
 			error = gather_wait(&v, &event);
+	error = error ?: slice_part_each(&part, gather_sum, &v);
 	error = error ?: build_tree(&v, r, ret->tree);
 	error = error ?: describe(&v, r, ret);
 	error = error ?: view_many_threads(ret, o);
