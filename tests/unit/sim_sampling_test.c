@@ -3,10 +3,13 @@
 #include "sim_harness.h"
 
 #include <cupti_pcsampling.h>
+#include <pthread.h>
+#include <unistd.h>
 
 /* clang-format off */
 #define SAMPLING_FUNCTIONS(X) \
-	X(PCSamplingEnable) X(PCSamplingDisable) X(PCSamplingSetConfigurationAttribute) \
+	X(PCSamplingEnable) X(PCSamplingDisable) X(PCSamplingStart) X(PCSamplingStop) \
+	X(PCSamplingSetConfigurationAttribute) \
 	X(PCSamplingGetConfigurationAttribute) X(PCSamplingGetNumStallReasons) \
 	X(PCSamplingGetStallReasons) X(PCSamplingGetData) X(GetCubinCrc)
 /* clang-format on */
@@ -80,6 +83,32 @@ static CUptiResult configure(unsigned int period, CUpti_PCSamplingCollectionMode
 		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 3, infos};
 
 	return s.PCSamplingSetConfigurationAttribute(&p);
+}
+
+static CUptiResult control(void)
+{
+	CUpti_PCSamplingConfigurationInfo info = {
+		.attributeType =
+			CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL,
+		.attributeData.enableStartStopControlData.enableStartStopControl = 1};
+	CUpti_PCSamplingConfigurationInfoParams p = {
+		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 1, &info};
+
+	return s.PCSamplingSetConfigurationAttribute(&p);
+}
+
+static CUptiResult switch_on(void)
+{
+	CUpti_PCSamplingStartParams p = {CUpti_PCSamplingStartParamsSize, NULL, context};
+
+	return s.PCSamplingStart(&p);
+}
+
+static CUptiResult switch_off(void)
+{
+	CUpti_PCSamplingStopParams p = {CUpti_PCSamplingStopParamsSize, NULL, context};
+
+	return s.PCSamplingStop(&p);
 }
 
 static CUptiResult get_data(CUcontext ctx, size_t room)
@@ -186,6 +215,55 @@ SIM_TEST(of_modules_from_before_it_was_on_no_instructions_are_told, "", "1")
 	CHECK(fetched.data.nonUsrKernelsTotalSamples == 29296);
 }
 
+SIM_TEST(with_control_they_are_and_only_what_runs_between_start_and_stop, "", "1")
+{
+	load_sampling();
+	start();
+	prepare(&rest, PCS);
+	OK(enable(context));
+	CHECK(switch_on() == CUPTI_ERROR_INVALID_OPERATION);
+	OK(control());
+	OK(configure(PERIOD, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS));
+	run_slow();
+	OK(switch_on());
+	run_slow();
+	OK(switch_off());
+	run_slow();
+	CHECK(switch_off() == CUPTI_ERROR_INVALID_OPERATION);
+	OK(get_data(context, PCS));
+	CHECK(fetched.data.totalSamples == 29296 && sum_of(&fetched) == 29296);
+	CHECK_TEXT(fetched.pcs[0].functionName, "slow_us20000");
+	OK(disable(context));
+	CHECK(rest.data.totalSamples == 0);
+}
+
+static _Atomic int step_of_thread;
+
+static void *switch_in_thread(void *unused)
+{
+	step_of_thread = 1;
+	switch_on();
+	step_of_thread = 2;
+	return NULL;
+}
+
+SIM_TEST(beside_a_call_of_another_thread_it_hangs_for_good, "", "1")
+{
+	pthread_t thread;
+
+	load_sampling();
+	start();
+	prepare(&rest, PCS);
+	OK(enable(context));
+	OK(control());
+	for (int n = 0; n < 10; n++)
+		OK(launch(function("slow_us20000"), NULL));
+	pthread_create(&thread, NULL, switch_in_thread, NULL);
+	OK(d.cuCtxSynchronize());
+	usleep(100000);
+	CHECK(step_of_thread == 1);
+}
+
 SIM_TEST(serialized_samples_name_their_launch, "", "1")
 {
 	uint32_t ids[PCS];
@@ -268,6 +346,8 @@ int main(void)
 	RUN(what_was_not_fetched_is_in_the_configured_buffer_once_it_is_off);
 	RUN(a_context_is_sampled_once_and_not_after_its_end);
 	RUN(of_modules_from_before_it_was_on_no_instructions_are_told);
+	RUN(with_control_they_are_and_only_what_runs_between_start_and_stop);
+	RUN(beside_a_call_of_another_thread_it_hangs_for_good);
 	RUN(serialized_samples_name_their_launch);
 	RUN(periods_out_of_range_are_refused);
 	RUN(without_rights_it_cannot_be_switched_on);

@@ -4,9 +4,9 @@
  * kernel gives for a sleeping thread up to the end of the mapping. What is left over there from an
  * earlier call counts as one, too: then the thread is looked at again later.
  *
- * Threads of the driver itself always have its code on their stacks. The C library keeps the
- * function that a thread began with above its stack: the last address of code there, but for those
- * of the C library. If that is the driver's, so is the thread.
+ * Threads of the driver itself always have its code on their stacks, and those of CUPTI may. The C
+ * library keeps the function that a thread began with above its stack: the last address of code
+ * there, but for those of the C library. If that is the driver's or CUPTI's, so is the thread.
  */
 #include "inject/cupti/earlier.h"
 
@@ -34,6 +34,7 @@ enum kind {
 	DATA = 0,
 	CODE,
 	C_LIBRARY, /* code of it */
+	CUPTI,	   /* code of it */
 	DRIVER,	   /* code of it */
 };
 
@@ -90,6 +91,8 @@ static enum kind kind_of(const char *rights, const char *path)
 		return DATA;
 	if (begins(name, "libcuda.so"))
 		return DRIVER;
+	if (begins(name, "libcupti.so"))
+		return CUPTI;
 	return begins(name, "libc.so") || begins(name, "libc-") || begins(name, "libpthread") ||
 			       begins(name, "ld-linux")
 		       ? C_LIBRARY
@@ -202,7 +205,7 @@ static bool is_free_of_driver(const struct mappings *m, int memory, uint64_t sp)
 			return false;
 		search_words(&s, at, words, AT_ONCE);
 	}
-	return !s.driver || s.last == DRIVER;
+	return !s.driver || s.last == DRIVER || s.last == CUPTI;
 }
 
 /* It sleeps in the same call before and after. */
