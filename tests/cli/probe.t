@@ -84,7 +84,7 @@ def check_tools(ptxas):
 
 def check_lanes():
     """Programs that only add run in all lanes: none of these waits for others, which costs more than the rest."""
-    for name in ("blocktime", "smload", "divergence", "memtrace"):
+    for name in ("blocktime", "smload", "divergence"):
         spliced = tap.run(SPLICE, SHAPES, name)
         tap.result("%xpu_below" in spliced and not re.search(r"bar\.warp\.sync|shfl\.sync", spliced), f"{name}: no lane waits for another")
     spliced = tap.run(SPLICE, SHAPES, "coalesce")
