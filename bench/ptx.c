@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * How fast PTX is read and spliced: a file, as a compiler wrote it, its kernels repeated under
- * other names until there are two megabytes. Prints MB of the text that goes in by second of a core, at best: where no
- * kernel is named, where every kernel is probed at its entry and its exit, and at each access.
+ * other names until there are two megabytes. Prints MB of the text that goes in by second of a
+ * core, at best: where no kernel is named, where every kernel is probed at its entry and its exit,
+ * and at each access.
  */
 #include <stdio.h>
 #include <stdlib.h>

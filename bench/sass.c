@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The instructions of a kernel in a cubin, one a line: where it stands, what its bits are, and its text without operands. For ptx_sass.py.
+ * The instructions of a kernel in a cubin, one a line: where it stands, its lower bits, and its
+ * text without operands. For ptx_sass.py.
  */
 #include <stdio.h>
 #include <string.h>

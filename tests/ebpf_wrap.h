@@ -18,7 +18,7 @@ static const char *const ebpf_words[] = {
 /* Whether the body is for all lanes of a warp: for one of them it would be the same. */
 static inline bool ebpf_is_for_lanes(const struct buf *body)
 {
-	return memmem(body->data, body->size, "%xpu_below", 10);
+	return body->size && memmem(body->data, body->size, "%xpu_below", 10);
 }
 
 /* A kernel whose threads, a warp at most, run the body with what `given` has. What the first

@@ -34,13 +34,13 @@
  * All names that begin with %xpu_, xpu_ and __xpuprof_ are the splicer's and the bodies'; text of
  * others that has them is refused. A body's own registers need only differ from those above.
  *
- * The module gets a variable, PTX_WORDS, which begins as zeros: struct ptx_words. The address of the
- * arena is set once, and does not change any more: bodies read it at each site. `on` is for
+ * The module gets a variable, PTX_WORDS, which begins as zeros: struct ptx_words. The address of
+ * the arena is set once, and does not change any more: bodies read it at each site. `on` is for
  * attaching and detaching at any time once the arena is set. A thread's bodies run if `on` was not
  * 0 at its entry, which the lanes of a warp decide together: so an exit runs exactly when the
  * thread's entry would have run, whatever changes meanwhile. Both words are in one line of a cache,
- * so that who finds the one set finds the other, too. The variable is in .const, or in .global where
- * the module has filled its .const.
+ * so that who finds the one set finds the other, too. The variable is in .const, or in .global
+ * where the module has filled its .const.
  *
  * A body that runs once for a warp (`once_per_warp`) runs in the lowest of the lanes that are
  * together at the site; the cookie it leaves is given to all of them, as at the exit another lane

@@ -82,6 +82,15 @@ def check_tools(ptxas):
                 print("#", name, ", ".join(f"{program}: {registers} registers" for program, (registers, _, _) in found.items()))
 
 
+def check_lanes():
+    """Programs that only add run in all lanes: none of these waits for others, which costs more than the rest."""
+    for name in ("blocktime", "smload", "divergence"):
+        spliced = tap.run(SPLICE, SHAPES, name)
+        tap.result("%xpu_below" in spliced and not re.search(r"bar\.warp\.sync|shfl\.sync", spliced), f"{name}: no lane waits for another")
+    spliced = tap.run(SPLICE, SHAPES, "coalesce")
+    tap.result("bar.warp.sync" in spliced and "%xpu_below" not in spliced, "coalesce: those that wait for one to make an entry meet again")
+
+
 def check_spliced(ptxas):
     """In kernels of others: no more local memory than they had, and how many registers more."""
     with open(SHAPES) as file:
@@ -133,6 +142,7 @@ def check():
     if not ptxas:
         tap.result(True, "what ptxas says # SKIP there is no ptxas")
     check_tools(ptxas)
+    check_lanes()
     if ptxas:
         check_spliced(ptxas)
     check_limits()

@@ -150,6 +150,9 @@ def check_options():
     done, found = answer("threadhist", "--threads", "1000")
     tap.result(found and len(entries(found, "runs")) == 1000 and found["losses"]["threads_without_place"] == 3 * (GRID - 1000),
                "threads without a place are counted", found and found["losses"])
+    done, found = answer("-e", os.path.join(OBJECTS, "nothing.v3.bpf.o"))
+    tap.result(found and len(found["kernels"]) > 10 and all((k["programs"], k["accesses"]) == (3, 0) for k in found["kernels"]) and
+               launches_of(done) == 3 and not done.stderr, "programs without effects are told of, and the kernels stay as they are", done.stdout[-500:], done.stderr)
     done = probe("blocktime", "--kernels")
     tap.result(re.search(r"^ +2 +2 +0 +1  +\d+ > \d+ +0 +\d+( > \d+)?  vector_add$", done.stdout, re.M), "--kernels lists them", done.stdout)
     for arguments, said in ((["blocktime", "--set", "nothing=1"], "no program uses"), (["blocktime", "--set", "x"], "cannot read 'x'"),

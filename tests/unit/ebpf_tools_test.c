@@ -74,6 +74,9 @@ static int splice(struct probed *p, const char *text, const char *kernel, struct
 	return ptx_splice(text, strlen(text), &probes, ret);
 }
 
+/* So many blocks and threads in three dimensions, too. */
+static bool in_three;
+
 static int launch(
 	const char *text, size_t size, const char *kernel, void *params, const void *arena)
 {
@@ -83,6 +86,12 @@ static int launch(
 	size_t word_bytes;
 	struct ptx_words *words = error ? NULL : sim_ptx_variable(module, PTX_WORDS, &word_bytes);
 
+	if (in_three)
+		l = (struct sim_ptx_launch){.grid = {5, 4, 2},
+			.block = {8, 4, 3},
+			.params = l.params,
+			.find = l.find,
+			.fuel = l.fuel};
 	l.sms = SMS;
 	l.grid_id = LAUNCH;
 	if (words && arena)
@@ -315,6 +324,22 @@ static void each_thread_has_its_own_value(void)
 	finish(&p);
 }
 
+/* Each thread has a number of its own, below the number of all. */
+static void threads_in_three_dimensions_have_numbers_of_their_own(void)
+{
+	struct add params = add_params(20);
+	struct probed p;
+	bool all = true;
+
+	in_three = true;
+	CHECK(run(&p, "threadhist", SHAPES, "vector_add", &params));
+	in_three = false;
+	for (uint32_t i = 0; i < ALL; i++)
+		all &= word_at(&p, map_named(&p, "runs"), i * 8) == 1;
+	CHECK(all && !all_losses(&p));
+	finish(&p);
+}
+
 static void lines_are_those_of_the_stride(void)
 {
 	struct add params = add_params(ALL);
@@ -454,6 +479,7 @@ int main(void)
 	RUN(each_block_is_recorded_once);
 	RUN(each_sm_has_its_own_load);
 	RUN(each_thread_has_its_own_value);
+	RUN(threads_in_three_dimensions_have_numbers_of_their_own);
 	RUN(lines_are_those_of_the_stride);
 	RUN(places_of_threads_are_all_counted);
 	RUN(entries_that_all_threads_make_are_made_once);

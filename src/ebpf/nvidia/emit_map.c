@@ -94,19 +94,17 @@ void emit_map_base(struct emitter *e, uint8_t map)
 		emit(e, "add.u64 %%ex5, %%ex5, %llu;", (unsigned long long)p->offset);
 }
 
-/* (z * ny + y) * nx + x */
+/* (z * ny + y) * nx + x, of which z and y are below 65536. */
 void emit_block_number(struct emitter *e)
 {
 	emit(e, "mov.u32 %%ew0, %%ctaid.z;");
 	emit(e, "mov.u32 %%ew1, %%nctaid.y;");
 	emit(e, "mov.u32 %%ew2, %%ctaid.y;");
-	emit(e, "cvt.u64.u32 %%ex0, %%ew2;");
-	emit(e, "mad.wide.u32 %%ex0, %%ew0, %%ew1, %%ex0;");
+	emit(e, "mad.lo.u32 %%ew0, %%ew0, %%ew1, %%ew2;");
 	emit(e, "mov.u32 %%ew1, %%nctaid.x;");
 	emit(e, "mov.u32 %%ew2, %%ctaid.x;");
-	emit(e, "cvt.u64.u32 %%ex1, %%ew1;");
-	emit(e, "cvt.u64.u32 %%ex2, %%ew2;");
-	emit(e, "mad.lo.u64 %%ex0, %%ex0, %%ex1, %%ex2;");
+	emit(e, "cvt.u64.u32 %%ex0, %%ew2;");
+	emit(e, "mad.wide.u32 %%ex0, %%ew0, %%ew1, %%ex0;");
 }
 
 /* Threads of a block, of which there are 1024 at most, have numbers of 32 bits. */
@@ -115,17 +113,15 @@ void emit_thread_number(struct emitter *e)
 	emit_block_number(e);
 	emit(e, "mov.u32 %%ew0, %%ntid.x;");
 	emit(e, "mov.u32 %%ew1, %%ntid.y;");
-	emit(e, "mov.u32 %%ew2, %%ntid.z;");
-	emit(e, "mul.lo.u32 %%ew3, %%ew0, %%ew1;");
-	emit(e, "mul.lo.u32 %%ew2, %%ew3, %%ew2;");
-	emit(e, "cvt.u64.u32 %%ex1, %%ew2;");
 	emit(e, "mov.u32 %%ew2, %%tid.z;");
-	emit(e, "mul.lo.u32 %%ew3, %%ew3, %%ew2;");
-	emit(e, "mov.u32 %%ew2, %%tid.y;");
-	emit(e, "mul.lo.u32 %%ew2, %%ew2, %%ew0;");
-	emit(e, "add.u32 %%ew3, %%ew3, %%ew2;");
+	emit(e, "mov.u32 %%ew3, %%tid.y;");
+	emit(e, "mad.lo.u32 %%ew3, %%ew2, %%ew1, %%ew3;");
 	emit(e, "mov.u32 %%ew2, %%tid.x;");
-	emit(e, "add.u32 %%ew3, %%ew3, %%ew2;");
+	emit(e, "mad.lo.u32 %%ew3, %%ew3, %%ew0, %%ew2;");
+	emit(e, "mul.lo.u32 %%ew0, %%ew0, %%ew1;");
+	emit(e, "mov.u32 %%ew1, %%ntid.z;");
+	emit(e, "mul.lo.u32 %%ew0, %%ew0, %%ew1;");
+	emit(e, "cvt.u64.u32 %%ex1, %%ew0;");
 	emit(e, "cvt.u64.u32 %%ex2, %%ew3;");
 	emit(e, "mad.lo.u64 %%ex0, %%ex0, %%ex1, %%ex2;");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs that run in all lanes of a warp, though they are for one. What they compute harms nobody:
- * it was checked for whatever a lane may find. Only what others can see is for the lowest lane:
- * additions and the like in maps, without a result. So a program may have no other effects, and
- * nothing in it may take longer in some lanes than in that one.
+ * Programs that run in all lanes of a warp, though they are for one. What they compute harms no
+ * one: it was checked for whatever a lane may find. Only what others can see is for the lowest
+ * lane: additions and the like in maps, without a result. So a program may have no other effects,
+ * and nothing in it may take longer in some lanes than in that one.
  */
 #include "ebpf/atomic.h"
 #include "ebpf/nvidia/emit.h"

@@ -265,7 +265,8 @@ void image_send(const struct image *i)
 		send_files(i, first);
 	send_lines(i, first);
 	link_send_fate(PROBE_FATE_SPLICED, s->kernels.count, NULL);
-	send_unseen(s);
+	if (!s->is_as_before)
+		send_unseen(s);
 	if (s->word_in_global)
 		link_send_fate(PROBE_FATE_SLOW_WORD, 1, NULL);
 }
