@@ -9,9 +9,9 @@
 struct kernel_access {
 	uint32_t file; /* index + 1 of its text in `files`; 0: not known */
 	uint32_t line;
-	uint32_t insn;	     /* its number among the accesses of the kernel */
-	uint32_t size_bytes; /* that each lane accesses */
-	uint64_t accesses;   /* of warps */
+	uint32_t insn;	       /* its number among the accesses of the kernel */
+	uint32_t size_bytes;   /* that each lane accesses */
+	uint64_t accesses;     /* of warps */
 	uint64_t lanes, lines; /* of all of them; lines of 128 bytes */
 };
 
