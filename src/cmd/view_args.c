@@ -37,10 +37,18 @@ int view_arg_weight(void *target, const char *value)
 {
 	struct view_options *o = target;
 
-	if (strcmp(value, "time") && strcmp(value, "samples"))
-		return error_set(-1, "takes time or samples, not '%s'", value);
-	o->weight = strcmp(value, "samples") ? VIEW_WEIGHT_TIME : VIEW_WEIGHT_SAMPLES;
-	return 0;
+	static const char *const names[] = {
+		[VIEW_WEIGHT_TIME] = "time",
+		[VIEW_WEIGHT_SAMPLES] = "samples",
+		[VIEW_WEIGHT_BLOCKS] = "block-time",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i])) {
+			o->weight = (enum view_weight)i;
+			return 0;
+		}
+	return error_set(-1, "takes time, samples or block-time, not '%s'", value);
 }
 
 int view_arg_from(void *target, const char *value)
@@ -84,7 +92,11 @@ int view_args_check(const struct option_usage *usage, const struct view_options 
 {
 	if (view_check_range(usage, o))
 		return EXIT_USAGE;
-	if (view_of(o)->shows & VIEW_SHOWS_STALLS)
+	if (o->weight == VIEW_WEIGHT_BLOCKS &&
+		(view_of(o)->shows != VIEW_SHOWS_GPU || range_is_wanted(&o->range)))
+		return options_wrong(usage, "--weight block-time is about the kernels of a whole "
+					    "recording: it needs --view gpu, without a range");
+	if (view_of(o)->shows & VIEW_SHOWS_STALLS || o->weight == VIEW_WEIGHT_BLOCKS)
 		return EXIT_OK;
 	if (o->weight != VIEW_WEIGHT_TIME)
 		return options_wrong(usage,

@@ -46,8 +46,10 @@ int view_check_range(const struct option_usage *usage, const struct view_options
 		OPTION_FLAG(0, "inline", &(o)->view.inlines,                                       \
 			"show inlined functions as frames (see record --inline)"),                 \
 		OPTION_FLAG(0, "lines", &(o)->view.lines, "distinguish the lines of a function"),  \
-		OPTION_WORD(0, "weight", "WHAT", "time samples", view_arg_weight, &(o)->view,      \
-			"time, or samples: of instructions, with --view stall"),                   \
+		OPTION_WORD(0, "weight", "WHAT", "time samples block-time", view_arg_weight,       \
+			&(o)->view,                                                                \
+			"time; samples: of instructions, with --view stall; block-time: of "       \
+			"blocks, with --view gpu (see record --probe blocks)"),                    \
 		OPTION_FLAG(0, "latency", &(o)->view.latency,                                      \
 			"only samples of cycles without any issue, with --view stall"),            \
 		RANGE_ARGS(&(o)->view.range),                                                      \

@@ -108,6 +108,7 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 			!s->compared && (total.cpu || !(total.gpu || only_gpu))},
 		{plain				  ? "GPU"
 			: s->unit == VIEW_SAMPLES ? "shown"
+			: one			  ? one
 						  : "GPU time",
 			total.gpu, s->unit, total.gpu || only_gpu},
 		{"elapsed", s->view->elapsed_ns, VIEW_NS, s->view->elapsed_ns},

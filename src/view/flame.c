@@ -6,6 +6,10 @@
  */
 #include "view/flame.h"
 
+#include <errno.h>
+
+#include "base/error.h"
+#include "view/blocks/blocks.h"
 #include "view/fold/event_nodes.h"
 #include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
@@ -21,12 +25,34 @@ struct flame {
 	struct view_result *result;
 	struct missing missing;
 	struct gpu_bursts bursts;
+	struct blocks blocks; /* where their time is the weight */
+	uint64_t without;     /* kernels that have none */
 };
+
+/* Of the blocks of a kernel, altogether. */
+static int gather_blocks(struct flame *f, const struct profile_event *e)
+{
+	const struct profile_op *op = profile_op(f->reader, e->work.op);
+	const struct block_run *run = op ? blocks_of(&f->blocks, op, &e->work) : NULL;
+	struct gather_key key = event_key(e, f->options);
+	uint64_t sum_ns = 0;
+
+	if (!run) {
+		f->without += op && op->kind == OP_KERNEL;
+		return 0;
+	}
+	missing_count_work(&f->missing, &key, 1);
+	for (uint32_t i = run->first; i < run->first + run->count; i++)
+		sum_ns += f->blocks.items.items[i].duration_ns;
+	return gather_later(&f->sums, &f->waiting, &key, sum_ns);
+}
 
 static int gather_work(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
+	if (f->options->weight == VIEW_WEIGHT_BLOCKS)
+		return gather_blocks(f, e);
 	missing_count_work(&f->missing, &key, !e->work.cut.continued);
 	return gpu_bursts_add(&f->bursts, f->reader, &e->work)
 		       ?: gather_later(&f->sums, &f->waiting, &key, profile_work_ns(&e->work));
@@ -120,24 +146,64 @@ static int build_tree(struct flame *f)
 	return error;
 }
 
+/* What is of a kernel is only known when all has been read; `ret` begins anew. */
+static int read_blocks(struct flame *f, struct profile_reader *r, struct profile_reader **ret)
+{
+	struct profile_event event;
+	int more, error;
+
+	while ((more = profile_reader_next(r, &event)) > 0)
+		continue;
+	error = more ?: blocks_read(&f->blocks, r, BLOCKS_ALL);
+	if (!error && !f->blocks.runs.count)
+		error = error_set(-ENOENT,
+			"there are no blocks of kernels: 'xpuprof record --probe blocks' records "
+			"them");
+	return error ?: profile_reader_open_again(ret, r);
+}
+
+static int blocks_remarks(struct flame *f, struct view_result *ret)
+{
+	uint64_t left_out = f->blocks.left_out + f->blocks.unplaced;
+	int error = view_remark(ret,
+		"widths are the time of blocks, which run at once on all multiprocessors, and not "
+		"elapsed time of the GPU");
+
+	if (!error && f->without)
+		error = view_remark(ret, "kernels without blocks, which are not shown: %llu",
+			(unsigned long long)f->without);
+	if (!error && left_out)
+		error = view_remark(ret, "blocks of no kernel that is known, not shown: %llu",
+			(unsigned long long)left_out);
+	return error;
+}
+
 int flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
 	struct flame f = {.reader = r, .options = o, .show = ret->shows, .result = ret};
+	bool by_blocks = o->weight == VIEW_WEIGHT_BLOCKS;
+	struct profile_reader *again = NULL;
 	struct profile_event event;
 	struct slice_part part;
-	int more, error = 0;
+	int more, error = by_blocks ? read_blocks(&f, r, &again) : 0;
 
 	slice_part_begin(&part, o->sums, r);
-	while (!error && (more = profile_reader_next(r, &event)))
+	while (!error && (more = profile_reader_next(again ? again : r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
 	error = error ?: gather_rest(&f.sums, &f.waiting);
 	error = error ?: slice_part_each(&part, gather_sum, &f);
 	error = error ?: build_tree(&f);
-	if (!error && ret->shows & VIEW_SHOWS_GPU)
+	if (by_blocks)
+		ret->time = "block time";
+	if (!error && by_blocks)
+		error = blocks_remarks(&f, ret);
+	else if (!error && ret->shows & VIEW_SHOWS_GPU)
 		error = gpu_bursts_describe(&f.bursts, r, ret);
 	error = error ?: missing_remarks(&f.missing, r, ret);
 	name_lacking(&f);
 	gather_release(&f.sums);
 	gpu_bursts_release(&f.bursts);
+	blocks_release(&f.blocks);
+	profile_reader_close(again);
 	return error;
 }

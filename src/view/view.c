@@ -178,7 +178,13 @@ static int read_profile(struct profile_reader *r, const struct range *range,
 {
 	int error;
 
-	if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
+	if (o->weight == VIEW_WEIGHT_BLOCKS) {
+		if (view_of(o)->shows != VIEW_SHOWS_GPU)
+			return error_set(-EINVAL, "the view '%s' does not show kernels alone",
+				view_of(o)->name);
+		if (range_is_wanted(&o->range))
+			return error_set(-EINVAL, "blocks are those of the whole recording");
+	} else if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
 			view_of(o)->name);
 	error = view_of(o)->build(r, o, v);

@@ -25,7 +25,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data",
 COMMANDS = (
     "report --wide", "report --json --stalls --counters --inline", "report --stalls --counters",
     "export --to folded --by process,thread", "export --to extended-folded", "export --to chrome", "export --to svg",
-    "export --to pprof", "export --to speedscope", "export --to firefox", "export --to perfetto", "export --to perf-script",
+    "export --to pprof", "export --to speedscope", "export --to firefox", "export --to perfetto", "export --to perf-script", "export --to memheat",
     "flame --view wall -o -", "flame --view off-cpu --inline -o -", "flame --view stall -o -", "flame --view gpu --by device,stream -o -",
     "symbolize --inline -o named.xpu",
 )

@@ -163,6 +163,26 @@ def check_annotated():
     tap.result(not done.returncode and "coalesce" not in done.stdout, "and nothing of it where that was not recorded", done.stdout[:1500])
 
 
+def check_weight():
+    profile = os.path.join(FOLDER, "j.xpu")
+    run("record", "--gpu-only", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "launch")
+    records = json.loads(run("export", "--to", "chrome", profile).stdout)["traceEvents"]
+    blocks = sum(round(b["dur"] * 1000) for b in records if b.get("cat") == "GPU_Block")
+    done = run("export", "--to", "folded", "--unit", "ns", "--view", "gpu", "--weight", "block-time", profile)
+    lines = done.stdout.splitlines()
+    tap.result(len(lines) == 1 and "vector_add" in lines[0] and abs(int(lines[0].split()[-1]) - blocks) <= BLOCKS * 3,
+               "the weight of a kernel can be the time of its blocks", lines, blocks, done.stderr)
+    picture = run("flame", "--view", "gpu", "--weight", "block-time", "-o", "-", profile).stdout
+    tap.result("widths are the time of blocks" in picture and "block time " in picture and "GPU time " not in picture.split("<script")[0], "which a picture says",
+               picture[:2000])
+    run("record", "--gpu-only", "-o", profile, "--", TARGET, SHAPES, "launch")
+    done = run("export", "--to", "folded", "--view", "gpu", "--weight", "block-time", profile)
+    tap.result(done.returncode == 1 and "record --probe blocks' records them" in done.stderr, "without blocks there is none", done.stderr)
+    for options in (("--view", "cpu"), ("--view", "gpu", "--to", "1ms")):
+        done = run("flame", *options, "--weight", "block-time", profile)
+        tap.result(done.returncode == 2 and "--weight block-time is about" in done.stderr, f"nor with {' '.join(options)}", done.stderr)
+
+
 def check_late():
     for mode, launches in (("launch", 3), ("graph", 5)):
         _, events, report = record(mode, "--probe", "launchlate")
@@ -245,6 +265,7 @@ def check():
     check_maps()
     check_snapshots()
     check_picture()
+    check_weight()
     check_annotated()
     check_late()
     check_files()

@@ -30,6 +30,7 @@ enum view_graph_stack {
 enum view_weight {
 	VIEW_WEIGHT_TIME = 0,
 	VIEW_WEIGHT_SAMPLES, /* instruction samples */
+	VIEW_WEIGHT_BLOCKS,  /* the time of blocks, of all multiprocessors together */
 };
 
 struct view;
@@ -44,7 +45,7 @@ struct view_options {
 	bool native_python;	 /* keep the frames inside Python's interpreter */
 	bool brief_waits;	 /* one frame of the kernel in which a thread waits */
 	bool lines;		 /* distinguish the lines of a function */
-	enum view_weight weight; /* other than time: for views that show stalls */
+	enum view_weight weight; /* samples: of views that show stalls; blocks: of GPU work */
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
 	bool reverse; /* from the leaf to the root, see tree_reverse */
