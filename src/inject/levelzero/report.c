@@ -44,16 +44,20 @@ static void add_reported(const struct wire_work *w)
 
 void report_piece(struct piece *p)
 {
-	struct device *d = &gpus[p->list->device];
+	struct device *d = &gpus[p->place.device];
 	struct wire_work work = {.type = WIRE_WORK,
 		.kind = p->work.kind,
 		.correlation = p->open.correlation,
+		.graph_node = p->node,
 		.start_ns = p->returned_ns,
 		.end_ns = p->returned_ns};
 	struct wire_op op = {.kind = p->work.kind,
+		.copy_kind = p->work.copy_kind,
+		.source_memory = p->work.source_memory,
+		.target_memory = p->work.target_memory,
 		.device = d->record.number,
-		.context = p->list->context->number,
-		.stream = p->list->number};
+		.context = p->place.context,
+		.stream = p->place.stream};
 
 	memcpy(op.grid, p->work.grid, sizeof(op.grid));
 	memcpy(op.block, p->work.block, sizeof(op.block));
