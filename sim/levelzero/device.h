@@ -73,7 +73,7 @@ struct event_object {
 		bool signals;
 		uint64_t start, end; /* cycles of all devices */
 		uint64_t shift;	     /* of the device's timer against them */
-	} *changes;
+	} * changes;
 };
 
 struct image_object {

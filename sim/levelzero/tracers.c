@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACED_CALLS 64
-
-struct traced {
-	const char *name;
-	levelzero_callback *callbacks[2];
-};
-
 static struct tracer {
 	bool enabled;
 	void *user_data;
-	struct traced calls[TRACED_CALLS + 1];
 } tracers[TRACERS_MAX];
 
 static int tracer_count;
@@ -46,32 +38,26 @@ SIM_EXPORT int32_t zelTracerSetEnabled(void *tracer, uint8_t enable)
 	return 0;
 }
 
-int32_t sim_set_callback(void *tracer, const char *name, int when, levelzero_callback *callback)
+int32_t sim_set_callback(
+	void *tracer, struct sim_traced *call, int when, levelzero_callback *callback)
 {
 	struct tracer *t = tracer;
-	struct traced *c = t->calls;
 
 	if (t->enabled || when < 0 || when > 1)
 		return LEVELZERO_UNSUPPORTED;
-	while (c->name && strcmp(c->name, name))
-		c++;
-	if (c == t->calls + TRACED_CALLS)
-		return LEVELZERO_UNSUPPORTED;
-	c->name = name;
-	c->callbacks[when] = callback;
+	call->callbacks[t - tracers][when] = callback;
 	return 0;
 }
 
 void sim_call_back(
-	const char *name, int when, void **arguments, int32_t result, void **instances)
+	const struct sim_traced *call, int when, void **arguments, int32_t result, void **instances)
 {
 	if (in_callback)
 		return;
 	in_callback = true;
 	for (int t = 0; t < tracer_count; t++)
-		for (struct traced *c = tracers[t].calls; tracers[t].enabled && c->name; c++)
-			if (!strcmp(c->name, name) && c->callbacks[when])
-				c->callbacks[when](
-					arguments, result, tracers[t].user_data, &instances[t]);
+		if (tracers[t].enabled && call->callbacks[t][when])
+			call->callbacks[t][when](
+				arguments, result, tracers[t].user_data, &instances[t]);
 	in_callback = false;
 }

@@ -21,7 +21,7 @@ field() {
 	xpuprof report --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
 }
 
-losses='{k: n for k, n in r["losses"].items() if n}'
+losses='{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}'
 without='sum(r["works_without_stack"].values()), sum(r["launches_without_work"].values())'
 kernels='"\n".join("%s %d %d" % (k["name"], k["count"], k["total_ns"]) for k in sorted(r["kernels"], key=lambda k: k["name"]))'
 
@@ -164,12 +164,40 @@ true_that "a program goes on when its recorder is killed, and ends" [ -n "$pid" 
 run xpuprof report --json p.xpu
 is "$status" 0 "and what was recorded can be read"
 
+# --- what doctor finds
+check_of() { # KEY MEMBER: from the JSON in $out
+	printf '%s' "$out" | python3 -c '
+import json, sys
+rows = {row["check"]: row for row in json.load(sys.stdin)["checks"]}
+print(rows[sys.argv[1]].get(sys.argv[2], ""))' "$1" "$2"
+}
+run xpuprof doctor --json
+is "$(check_of levelzero_loader state)" ok "doctor finds a loader with its tracing layer"
+has "$(check_of levelzero_loader text)" "libze_loader.so.1', whose tracing is switched on when a program begins, or not at all" "and when that may begin"
+mkdir -p bare machine/sys/class/drm/renderD128/device machine/sys/class/drm/renderD129/device machine/dev/dri
+cp "$build/sim/libcuda.so.1" bare/libze_loader.so.1
+LD_LIBRARY_PATH=$work/bare run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of levelzero_loader state)" limited "a loader without a tracing layer is too little"
+has "$(check_of levelzero_loader step)" "libze1" "and what to install is said"
+is "$(check_of intel_gpus text)" "none in this machine" "without GPUs of Intel's"
+echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
+echo 0xe20b >machine/sys/class/drm/renderD128/device/device
+echo 0x10de >machine/sys/class/drm/renderD129/device/vendor
+run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of intel_gpus text)" "renderD128 (device e20b, not for this user)" "a GPU that the user may not open"
+has "$(check_of intel_gpus step)" "render" "needs its group"
+touch machine/dev/dri/renderD128
+run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of intel_gpus state) $(check_of intel_gpus text)" "ok renderD128 (device e20b)" "one that the user may open is fine"
+
 # --- the real loader, over the simulated device as a driver
 real=${XPUPROF_LEVELZERO:-$(ldconfig -p 2>/dev/null | sed -n 's|.* => \(/.*\)/libze_loader.so.1$|\1|p' | head -1)}
 if [ -e "$real/libze_loader.so.1" ] && [ -e "$real/libze_tracing_layer.so.1" ]; then
 	export LD_LIBRARY_PATH="$build/sim/levelzero/driver:$real"
 	recorded recorded
 	is "$(field "$kernels"), $(field "$losses")" "$out, {}" "the real loader: recorded lists, with the times of each execution"
+	run xpuprof doctor --json
+	has "$(check_of levelzero_loader text)" ", version 1." "the real loader: doctor has its version"
 	recorded copies
 	is "$(field 'len(r["copies"]), sum(c["bytes"] for c in r["copies"]), r["sets"][0]["bytes"]')" "9 34197 7" "the real loader: copies"
 	run "$target" events

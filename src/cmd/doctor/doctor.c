@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor/intel/checks.h"
 #include "cmd/doctor/nvidia/checks.h"
 #include "cmd/doctor/opencl/checks.h"
 #include "cmd/options.h"
@@ -40,7 +41,8 @@ static const struct doctor_check machine_checks[] = {
 static const struct {
 	const struct doctor_check *checks;
 	bool (*has_gpu)(const struct doctor *d);
-} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}, {opencl_checks, NULL}};
+} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}, {intel_checks, NULL},
+	{opencl_checks, NULL}};
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 

@@ -286,7 +286,7 @@ static const struct place *place_of(uint16_t call, const void *handle)
 		call == NUMBER_CommandQueueSynchronize ? objects_queue(handle) : NULL;
 
 	if (call == NUMBER_FenceHostSynchronize)
-		return runs_place(handle);
+		return signals_place(handle);
 	return l ? &l->place : q ? &q->place : NULL;
 }
 

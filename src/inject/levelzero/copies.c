@@ -13,15 +13,24 @@
 
 /* As enum profile_memory_kind and enum profile_copy_kind have them. */
 enum { PAGEABLE = 1, PINNED = 2, ON_DEVICE = 3, IMAGE = 4, SHARED = 5 };
-enum { TO_DEVICE = 1, TO_HOST, TO_IMAGE, FROM_IMAGE, IN_IMAGES, IMAGE_TO_DEVICE, DEVICE_TO_IMAGE,
-	ON_ONE_DEVICE, ON_HOST };
+enum {
+	TO_DEVICE = 1,
+	TO_HOST,
+	TO_IMAGE,
+	FROM_IMAGE,
+	IN_IMAGES,
+	IMAGE_TO_DEVICE,
+	DEVICE_TO_IMAGE,
+	ON_ONE_DEVICE,
+	ON_HOST
+};
 
 /* Bytes of a point, by the layout of an image; 0: they differ from plane to plane. */
 static const uint8_t point_bytes[] = {1, 2, 4, 2, 4, 4, 8, 8, 16, 4, 4, 2, 2, 2};
 
 /* One word each, so that they are read whole: page << 28 | version << 4 | memory kind. */
 static uint64_t known[1 << KNOWN_BITS];
-static uint32_t version; /* changes with the program's memory */
+static uint32_t version;      /* changes with the program's memory */
 static struct handles images; /* bytes << 8 | bytes of a point */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,14 +74,22 @@ static uint8_t memory_kind(void *context, const void *at)
 static uint8_t copy_kind(uint8_t from, uint8_t to)
 {
 	static const uint8_t kinds[SHARED + 1][SHARED + 1] = {
-		[PAGEABLE] = {[PAGEABLE] = ON_HOST, [PINNED] = ON_HOST, [ON_DEVICE] = TO_DEVICE,
+		[PAGEABLE] = {[PAGEABLE] = ON_HOST,
+			[PINNED] = ON_HOST,
+			[ON_DEVICE] = TO_DEVICE,
 			[IMAGE] = TO_IMAGE},
-		[PINNED] = {[PAGEABLE] = ON_HOST, [PINNED] = ON_HOST, [ON_DEVICE] = TO_DEVICE,
+		[PINNED] = {[PAGEABLE] = ON_HOST,
+			[PINNED] = ON_HOST,
+			[ON_DEVICE] = TO_DEVICE,
 			[IMAGE] = TO_IMAGE},
-		[ON_DEVICE] = {[PAGEABLE] = TO_HOST, [PINNED] = TO_HOST, [ON_DEVICE] = ON_ONE_DEVICE,
+		[ON_DEVICE] = {[PAGEABLE] = TO_HOST,
+			[PINNED] = TO_HOST,
+			[ON_DEVICE] = ON_ONE_DEVICE,
 			[IMAGE] = DEVICE_TO_IMAGE},
-		[IMAGE] = {[PAGEABLE] = FROM_IMAGE, [PINNED] = FROM_IMAGE,
-			[ON_DEVICE] = IMAGE_TO_DEVICE, [IMAGE] = IN_IMAGES},
+		[IMAGE] = {[PAGEABLE] = FROM_IMAGE,
+			[PINNED] = FROM_IMAGE,
+			[ON_DEVICE] = IMAGE_TO_DEVICE,
+			[IMAGE] = IN_IMAGES},
 	};
 
 	return kinds[from][to];

@@ -188,7 +188,7 @@ void ends_settle(const void *event)
 		return;
 	ends_settle_locked(event);
 	recorded_settle(event);
-	runs_settle(event);
+	signals_settle(event);
 	pieces_unlock();
 }
 
@@ -214,7 +214,7 @@ void ends_close(void)
 	take_incoming();
 	ends.first = ends.last = 0;
 	memset(ends.buckets, 0, sizeof(ends.buckets));
-	runs_close();
+	signals_close();
 	pieces_unlock();
 }
 
@@ -228,8 +228,8 @@ static struct links_list take_ended(void)
 	if (!pieces_lock())
 		return ended;
 	look();
-	runs_look();
-	ends.pause_ns = ends.ended_count != before   ? PAUSE_NS
+	signals_look();
+	ends.pause_ns = ends.ended_count != before     ? PAUSE_NS
 			: ends.pause_ns < PAUSE_MAX_NS ? ends.pause_ns * 2
 						       : ends.pause_ns;
 	ended = ends.ended;
@@ -277,7 +277,7 @@ uint64_t ends_ended(void)
 bool ends_waiting(void)
 {
 	return __atomic_load_n(&ends.first, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&ends.incoming, __ATOMIC_SEQ_CST) || runs_waiting();
+	       __atomic_load_n(&ends.incoming, __ATOMIC_SEQ_CST) || signals_waiting();
 }
 
 /* --- callbacks for the program's own events: arguments are given by their addresses */

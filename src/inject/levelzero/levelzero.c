@@ -69,13 +69,14 @@ static enum wire_reason start(void)
 {
 	const struct levelzero_tracer_desc desc = {.stype = LEVELZERO_IS_TRACER_DESC};
 
-	if (objects_init() || pieces_init() || recorded_init() || runs_init() || copies_init())
+	if (objects_init() || pieces_init() || recorded_init() || signals_init() || copies_init())
 		return WIRE_REASON_MEMORY;
 	if (!find_functions() || levelzero.zelTracerCreate(&desc, &tracer))
 		return WIRE_REASON_NO_TRACER;
 	objects_register();
 	ends_register();
 	runs_register();
+	signals_register();
 	copies_register();
 	commands_register();
 	return WIRE_REASON_NONE;

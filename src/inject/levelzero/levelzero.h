@@ -11,7 +11,8 @@
  *	pieces.c      memory for commands, and events of ours: the launch path
  *	ends.c        commands whose end is awaited: the launch path, and our thread
  *	recorded.c    recorded lists: what is in them
- *	runs.c        their runs, and fences
+ *	runs.c        their executions: the launch path
+ *	signals.c     fences and events that tell when these are over
  *	report.c      work as records: our thread
  *
  * Commands of immediate lists run once, and at once. Those of recorded lists run whenever the
@@ -46,6 +47,7 @@ void copies_register(void);
 void objects_register(void);
 void ends_register(void);
 void runs_register(void);
+void signals_register(void);
 
 #define PIECES_CHUNK 256u
 #define PIECES_MAX   (384u * PIECES_CHUNK) /* with an event of ours */
@@ -108,7 +110,7 @@ struct place {
 
 /* Under the lock of pieces, but for what never changes. */
 struct list {
-	uint32_t next;		 /* of those that run with the same signal (runs.c), or are free */
+	uint32_t next; /* of those that run with the same signal (signals.c), or are free */
 	struct context *context; /* NULL: there is no room for the list */
 	struct place place;
 	bool immediate;
@@ -254,7 +256,7 @@ void run_drop(struct list *l);
 /* There is nothing that tells of it: its work has no times. NULL: it is not even reported. */
 void run_unseen(struct list *l, const struct place *place, const struct wire_call *call);
 
-/* --- runs.c: a signal tells that all lists of one execution have run */
+/* --- signals.c: under the lock of pieces, but for what is marked */
 
 struct signal {
 	uint32_t next;		/* first of all: those that are free (links.h) */
@@ -267,19 +269,30 @@ struct signal {
 	struct place place;	/* of a fence: its queue's */
 };
 
-int runs_init(void);
-/* Under the lock. */
+int signals_init(void);
+/* NULL: there is no room. */
+struct signal *signal_new(const struct signal *as);
+/* One that is no fence, which nothing waits for. */
+void signal_drop(struct signal *s);
 bool signal_has_come(const struct signal *s);
 void signal_enter(struct signal *s, struct list *l);
 void signal_leave(struct signal *s, struct list *l);
-void runs_settle(const void *event);
-/* Our fences on a queue that goes. */
-void runs_leave_queue(struct queue *q);
-/* The queue of a fence; NULL: not known. */
-const struct place *runs_place(const void *fence);
-void runs_look(void);
-void runs_close(void);
-bool runs_waiting(void);
+/* Its lists have run, or are given up; what was no fence is dropped. */
+void signal_end_lists(struct signal *s, bool is_over);
+/* NULL: it is not known. Any thread. */
+struct signal *signal_of_fence(const void *fence);
+/* With a fence of ours; NULL: there are too many. */
+struct signal *signal_take_ours(struct queue *q);
+/* The program is about to let go of an event, or to use it again; or of a queue. */
+void signals_settle(const void *event);
+void signals_leave_queue(struct queue *q);
+/* Where the queue of a fence is; NULL: not known. Any thread. */
+const struct place *signals_place(const void *fence);
+/* Ends the lists of those that have come. */
+void signals_look(void);
+void signals_close(void);
+/* Any thread. */
+bool signals_waiting(void);
 
 /* --- report.c */
 

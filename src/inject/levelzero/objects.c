@@ -277,7 +277,7 @@ static void before_destroy_queue(void **arguments, int32_t result, void *unused,
 
 	if (!q || !pieces_lock())
 		return;
-	runs_leave_queue(q);
+	signals_leave_queue(q);
 	pieces_unlock();
 	pthread_mutex_lock(&lock);
 	remove_object(&all_queues, handle, q);

@@ -20,7 +20,7 @@ static bool place(struct device *d, const struct piece *p, struct wire_work *ret
 
 	if (bits < 64)
 		cycles &= (1ull << bits) - 1;
-	if (!p->has_times || gpu_ns(d, cycles) > LONGEST_NS ||
+	if (!p->has_times || !(p->start | p->end) || gpu_ns(d, cycles) > LONGEST_NS ||
 		!clock_offset(&d->clock, p->returned_ns, &offset_ns, &error_ns))
 		return false;
 	end_ns = gpu_ns(d, gpus_unwrap(d, p->end)) - (uint64_t)offset_ns;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/intel/intel.h"
 
+#include "vendor/intel/calls.h"
+
 static const struct vendor_api apis[] = {
 	{"ze", "Level Zero", "Level_Zero"},
 	{0},
@@ -21,4 +23,7 @@ const struct vendor vendor_intel = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = drivers,
+	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
+		  "layer, or it ran already",
+	.api = LEVELZERO_API,
 };
