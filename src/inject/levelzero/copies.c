@@ -211,7 +211,7 @@ static void after_create_image(void **arguments, int32_t result, void *unused, v
 	void **made = *(void **)arguments[3];
 	uint64_t bytes, points;
 
-	if (result || !d || !made || !*made)
+	if (result || !d || !made || !*made || !is_alive())
 		return;
 	bytes = d->layout < sizeof(point_bytes) ? point_bytes[d->layout] : 0;
 	points = d->width * (d->height ? d->height : 1) * (d->depth ? d->depth : 1) *

@@ -225,21 +225,23 @@ static void after_create_list(void **arguments, int32_t result, void *unused, vo
 	list_is_made(arguments, result, false);
 }
 
-static void clear_list(struct list *l)
-{
-	if (!pieces_lock())
-		return;
-	recorded_clear(l);
-	pieces_unlock();
-}
-
 /* (list) */
 static void before_reset_list(void **arguments, int32_t result, void *unused, void **instance)
 {
 	struct list *l = objects_list(handle_at(arguments[0]));
 
-	if (l && !l->immediate)
-		clear_list(l);
+	if (!l || l->immediate || !pieces_lock())
+		return;
+	recorded_clear(l);
+	pieces_unlock();
+}
+
+/* Where the lock of pieces cannot be had, in a forked child, nothing is followed any more. */
+static void remove_destroyed(struct objects *o, void *handle, void *object)
+{
+	pthread_mutex_lock(&lock);
+	remove_object(o, handle, object);
+	pthread_mutex_unlock(&lock);
 }
 
 static void before_destroy_list(void **arguments, int32_t result, void *unused, void **instance)
@@ -247,13 +249,12 @@ static void before_destroy_list(void **arguments, int32_t result, void *unused, 
 	void *handle = handle_at(arguments[0]);
 	struct list *l = objects_list(handle);
 
-	if (!l)
+	if (!l || !pieces_lock())
 		return;
-	clear_list(l);
-	pthread_mutex_lock(&lock);
-	remove_object(&all_lists, handle, l);
+	recorded_clear(l);
 	l->context = NULL;
-	pthread_mutex_unlock(&lock);
+	remove_destroyed(&all_lists, handle, l);
+	pieces_unlock();
 }
 
 /* (context, device, description, ret) */
@@ -278,10 +279,8 @@ static void before_destroy_queue(void **arguments, int32_t result, void *unused,
 	if (!q || !pieces_lock())
 		return;
 	signals_leave_queue(q);
+	remove_destroyed(&all_queues, handle, q);
 	pieces_unlock();
-	pthread_mutex_lock(&lock);
-	remove_object(&all_queues, handle, q);
-	pthread_mutex_unlock(&lock);
 }
 
 /* (module, description, ret) */
@@ -312,11 +311,10 @@ static void before_destroy_kernel(void **arguments, int32_t result, void *unused
 	void *handle = handle_at(arguments[0]);
 	struct kernel *k = objects_kernel(handle);
 
-	if (!k)
+	if (!k || !pieces_lock())
 		return;
-	pthread_mutex_lock(&lock);
-	remove_object(&all_kernels, handle, k);
-	pthread_mutex_unlock(&lock);
+	remove_destroyed(&all_kernels, handle, k);
+	pieces_unlock();
 }
 
 static void leave_list(struct list *l)
@@ -330,14 +328,16 @@ static void before_destroy_context(void **arguments, int32_t result, void *unuse
 {
 	struct context *gone;
 
+	if (!pieces_lock())
+		return;
 	pthread_mutex_lock(&lock);
 	gone = find_context(handle_at(arguments[0]));
 	pthread_mutex_unlock(&lock);
-	if (!gone || !gone->handle || !pieces_lock())
-		return;
-	ends_leave_context(gone);
-	objects_each_list(gone, leave_list);
-	pieces_leave_context(gone);
+	if (gone && gone->handle) {
+		ends_leave_context(gone);
+		objects_each_list(gone, leave_list);
+		pieces_leave_context(gone);
+	}
 	pieces_unlock();
 }
 

@@ -15,12 +15,12 @@
 #include "base/io.h"
 #include "vendor/intel/intel.h"
 
-#define LOADER_BYTES (16u << 20)
+#define LOADER_BYTES  (16u << 20)
 #define TRACING_LAYER "ze_tracing_layer"
-#define LATE_TRACING "zelEnableTracingLayer"
-#define NODES	     "/sys/class/drm"
-#define INTEL	     0x8086
-#define GPUS_SHOWN   8
+#define LATE_TRACING  "zelEnableTracingLayer"
+#define NODES	      "/sys/class/drm"
+#define INTEL	      0x8086
+#define GPUS_SHOWN    8
 
 static bool contains(const char *path, const char *word)
 {
