@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What recording Level Zero costs an append to an immediate list, in CPU time of the thread that appends, over the simulated
 # device: below the simulated loader, and below the real one where it is installed (or $XPUPROF_LEVELZERO names its folder).
-# Beside it, as the floor, the loader's tracing layer with callbacks that do nothing. Runs take turns; the median of
+# Beside it, as the floor, the loader's tracing layer with callbacks that do nothing, and what the
+# device takes for events. Runs take turns; the median of
 # their differences and its quartiles are printed, in nanoseconds. The device is simulated: nothing here is of a GPU.
 build=$("$(dirname "$0")/needs" xpuprof libxpuprof-inject.so tests/targets/levelzero sim/levelzero/libze_loader.so.1) || exit
 work=$(mktemp -d)
@@ -41,11 +42,13 @@ def show(what, values, at_most):
 
 def compare(name, folder):
     rows = [(run(folder, target, "cost", COUNT), run(folder, target, "traced", COUNT, traced=True),
-             record(folder, "--stack-source", "none"), record(folder)) for _ in range(PAIRS)]
-    show(f"{name}: an append, plain", [plain for plain, *_ in rows], "")
-    show(f"{name}: empty callbacks, more than plain", [empty - plain for plain, empty, _, _ in rows], "")
-    show(f"{name}: recorded without stacks, more than empty callbacks", [ours - empty for _, empty, ours, _ in rows], "500 ns")
-    show(f"{name}: recorded, more than empty callbacks", [ours - empty for _, empty, _, ours in rows], "500 ns")
+             run(folder, target, "timed", COUNT, traced=True), record(folder, "--stack-source", "none"), record(folder))
+            for _ in range(PAIRS)]
+    show(f"{name}: an append, plain", [row[0] for row in rows], "")
+    show(f"{name}: empty callbacks, more than plain", [row[1] - row[0] for row in rows], "")
+    show(f"{name}: events of the program's own, more than empty callbacks", [row[2] - row[1] for row in rows], "")
+    show(f"{name}: recorded without stacks, more than empty callbacks", [row[3] - row[1] for row in rows], "500 ns")
+    show(f"{name}: recorded, more than empty callbacks", [row[4] - row[1] for row in rows], "500 ns")
 
 
 print("CPU time of the thread that appends, ns")

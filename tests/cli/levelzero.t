@@ -80,6 +80,8 @@ is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alo
 recorded pieces 10000
 is "$(field "[(k['name'], k['count'], k['total_ns']) for k in r['kernels']], $losses")" \
 	"[('one', 10000, $((10000 * (1000 * 1000000000 / 19200000))))] {}" "many launches"
+recorded drivers 100
+is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('one', 100)] {}" "a program that begins by zeInitDrivers"
 recorded open
 is "$status $(field "r['works'], $losses")" "0 0 {}" "what is appended to a list that is never executed is no work"
 

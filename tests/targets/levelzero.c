@@ -8,6 +8,7 @@
  *			it would alone, and prints them
  *	contexts [COUNT]	makes, uses and destroys contexts with all that is in them; prints how many
  *	pieces COUNT	launches so many, and waits now and then
+ *	drivers COUNT	the same, begun by zeInitDrivers
  *	open		appends to a list that is recorded and never executed, which is no work by itself
  *	recorded	executes lists again and again, with fences, events and what else may tell that they are over;
  *			prints "NAME COUNT NANOSECONDS"
@@ -18,8 +19,9 @@
  *	reset		resets an event of a recorded list in that list, and uses one twice
  *	devices		launches on all devices and parts of all drivers; prints how many these are
  *	cost COUNT	prints the nanoseconds of this thread that an append takes; `traced`: so too with a tracer of
- *			its own that does nothing
+ *			its own that does nothing; `timed`: and with events of its own
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +41,20 @@ static void check(const char *what, int32_t result)
 	exit(1);
 }
 
-static void begin(void)
+/* Loaders before 1.10 have no such call. */
+#pragma weak zeInitDrivers
+int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc);
+
+static void begin(bool by_drivers)
 {
 	uint32_t one = 1;
 
-	check("zeInit", zeInit(0));
-	check("driver", zeDriverGet(&one, &driver));
+	if (by_drivers && zeInitDrivers) {
+		check("zeInitDrivers", zeInitDrivers(&one, &driver, NULL));
+	} else {
+		check("zeInit", zeInit(0));
+		check("driver", zeDriverGet(&one, &driver));
+	}
 	check("device", zeDeviceGet(driver, &one, &device));
 	check("context", zeContextCreate(driver, NULL, &context));
 	check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
@@ -460,9 +470,11 @@ static uint64_t thread_ns(void)
 }
 
 /* In batches, so that there is room for each; the first ones make it. */
-static int cost(int count)
+enum { BATCH = 200 };
+
+static int cost_with(int count, void *events[])
 {
-	enum { BATCH = 200, FIRST = 10 };
+	enum { FIRST = 10 };
 	void *kernel = make_kernel("nothing");
 	uint64_t spent_ns = 0;
 
@@ -470,12 +482,22 @@ static int cost(int count)
 		uint64_t begun_ns = thread_ns();
 
 		for (int m = 0; m < BATCH; m++)
-			launch(list, kernel, 0, NULL);
+			launch(list, kernel, 0, events[m]);
 		spent_ns += n < FIRST ? 0 : thread_ns() - begun_ns;
 		wait_for_list();
+		for (int m = 0; m < BATCH; m++)
+			if (events[m])
+				check("reset", zeEventHostReset(events[m]));
 	}
 	printf("%.1f\n", (double)spent_ns / (count / BATCH * BATCH));
 	return 0;
+}
+
+static int cost(int count)
+{
+	void *none[BATCH] = {NULL};
+
+	return cost_with(count, none);
 }
 
 static void do_nothing(void **arguments, int32_t result, void *user_data, void **instance)
@@ -485,8 +507,8 @@ static void do_nothing(void **arguments, int32_t result, void *user_data, void *
 int32_t zelTracerCommandListAppendLaunchKernelRegisterCallback(
 	void *tracer, int when, levelzero_callback *callback);
 
-/* The same with a tracer of our own, that does nothing. */
-static int cost_traced(int count)
+/* A tracer of our own, that does nothing. */
+static void trace_nothing(void)
 {
 	const struct levelzero_tracer_desc desc = {.stype = LEVELZERO_IS_TRACER_DESC};
 	void *tracer;
@@ -496,7 +518,28 @@ static int cost_traced(int count)
 		check("callback", zelTracerCommandListAppendLaunchKernelRegisterCallback(
 					  tracer, when, do_nothing));
 	check("tracer", zelTracerSetEnabled(tracer, 1));
+}
+
+static int cost_traced(int count)
+{
+	trace_nothing();
 	return cost(count);
+}
+
+/* And with events, whose times it could read. */
+static int cost_events(int count)
+{
+	const struct levelzero_event_pool_desc desc = {.stype = LEVELZERO_IS_EVENT_POOL_DESC,
+		.flags = LEVELZERO_POOL_HOST_VISIBLE | LEVELZERO_POOL_TIMESTAMPS,
+		.count = BATCH};
+	struct levelzero_event_desc of_event = {.stype = LEVELZERO_IS_EVENT_DESC};
+	void *pool, *events[BATCH];
+
+	check("pool", zeEventPoolCreate(context, &desc, 0, NULL, &pool));
+	for (; of_event.index < BATCH; of_event.index++)
+		check("event", zeEventCreate(pool, &of_event, &events[of_event.index]));
+	trace_nothing();
+	return cost_with(count, events);
 }
 
 static int open_list(void)
@@ -517,6 +560,7 @@ static int run(const char *what, int count)
 		{"events", .alone = use_events},
 		{"contexts", contexts, 50},
 		{"pieces", pieces, 1000},
+		{"drivers", pieces, 1000},
 		{"open", .alone = open_list},
 		{"recorded", .alone = recorded},
 		{"overrun", overrun, 100},
@@ -527,6 +571,7 @@ static int run(const char *what, int count)
 		{"devices", .alone = devices},
 		{"cost", cost, 20000},
 		{"traced", cost_traced, 20000},
+		{"timed", cost_events, 20000},
 	};
 
 	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
@@ -539,6 +584,8 @@ static int run(const char *what, int count)
 
 int main(int argc, char **argv)
 {
-	begin();
-	return run(argc > 1 ? argv[1] : "truth", argc > 2 ? atoi(argv[2]) : 0);
+	const char *what = argc > 1 ? argv[1] : "truth";
+
+	begin(!strcmp(what, "drivers"));
+	return run(what, argc > 2 ? atoi(argv[2]) : 0);
 }
