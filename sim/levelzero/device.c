@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each immediate list and each queue is a line of work: a command begins when it is asked for, or when
- * the one before it has ended. What becomes of events is written down at once, and happens when that
- * time has come: so an event that is signalled keeps its times until it is signalled again.
+ * Each immediate list and each queue is a line of work: a command begins when it is asked for, or
+ * when the one before it has ended. What becomes of events is written down at once, and happens
+ * when that time has come: so an event that is signalled keeps its times until it is signalled
+ * again.
  *
  * The timer is set so that it and timestamps wrap soon after the program begins.
  */

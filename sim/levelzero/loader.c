@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A simulated Level Zero: the loader's interface, its tracing layer (tracers.c), and devices behind it
- * (device.c), whose work takes as many cycles as it has groups or pages. The library has the name of
- * the real loader, for LD_LIBRARY_PATH=build/sim/levelzero.
+ * A simulated Level Zero: the loader's interface, its tracing layer (tracers.c), and devices
+ * behind it (device.c), whose work takes as many cycles as it has groups or pages. The library
+ * has the name of the real loader, for LD_LIBRARY_PATH=build/sim/levelzero.
  */
 #include <stdio.h>
 #include <stdlib.h>

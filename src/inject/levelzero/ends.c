@@ -8,8 +8,8 @@
  *
  * Those that wait are also found by their event, in buckets. Level Zero counts no references: what
  * the program does with an event of its own ends what we may know of it. Before that, it is looked
- * at (ends_settle). Where a program uses an event again without a reset, it is signalled from before:
- * then it is known by its times whether the command has ended.
+ * at (ends_settle). Where a program uses an event again without a reset, it is signalled from
+ * before: then it is known by its times whether the command has ended.
  *
  * Commands of a list mostly end one after the other: of each list, our thread looks at a few that
  * have not ended, and now and then at all.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts, queues, command lists and kernels by their handles, from where they are made to where they
- * are destroyed. Their places are used again; their numbers, by which work is reported, are not.
+ * Contexts, queues, command lists and kernels by their handles, from where they are made to where
+ * they are destroyed. Their places are used again; their numbers, by which work is reported, are
+ * not.
  *
  * The lock is taken inside that of pieces, never around it.
  */

@@ -5,9 +5,9 @@
  *	  blank   without an event of ours: whoever needs one, for as long as it does
  *	  free    with one, which it keeps: a stack of each context's
  *
- * New pieces with events are made by the call that finds none, some hundreds at once. When a context
- * goes, its events go before, and its pieces are blank again: those that are in use then, when they
- * are given back.
+ * New pieces with events are made by the call that finds none, some hundreds at once. When a
+ * context goes, its events go before, and its pieces are blank again: those that are in use then,
+ * when they are given back.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -11,11 +11,11 @@
  *	   run 1, clean                                run 2, clean   |-----------------|
  *	                                                              run 3, not clean
  *
- * A run is *clean* if no event of the list was signalled when it began, as we had reset ours. Then an
- * event that is signalled is of this run, and its times are the run's, also before the run is over.
- * A run that is begun before the former is over is not: its times are known when it is over, and
- * only if earlier ones are over then, as they are on the same queue. Of run 2, what is signalled when run 3 begins has times; the
- * rest is reported without, and counted.
+ * A run is *clean* if no event of the list was signalled when it began, as we had reset ours.
+ * Then an event that is signalled is of this run, and its times are the run's, also before the
+ * run is over. A run that is begun before the former is over is not: its times are known when it
+ * is over, and only if earlier ones are over then, as they are on the same queue. Of run 2, what
+ * is signalled when run 3 begins has times; the rest is reported without, and counted.
  *
  * An event of the program's own may belong to several steps: only the last use of it in a list can
  * be known to be read in time.

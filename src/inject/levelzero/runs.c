@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The calls that execute recorded lists: each is a call with all work of its lists, and has a signal
- * (signals.c) that tells when that is over. */
+/* The calls that execute recorded lists: each is a call with all work of its lists, and has a
+ * signal (signals.c) that tells when that is over. */
 #include "inject/bursts.h"
 #include "inject/levelzero/levelzero.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Signals that tell when executions of recorded lists are over: the program's fence, one of ours where it
- * has none, or, where lists are appended to an immediate list, an event. One signal is that of all
- * lists of a call.
+ * Signals that tell when executions of recorded lists are over: the program's fence, one of ours
+ * where it has none, or, where lists are appended to an immediate list, an event. One signal is
+ * that of all lists of a call.
  *
- * A queue keeps the fences that we made for it, and they are used again when they are signalled. What the
- * program does with a fence of its own ends what we may know by it: before that, it is looked at.
+ * A queue keeps the fences that we made for it, and they are used again when they are signalled.
+ * What the program does with a fence of its own ends what we may know by it: before that, it is
+ * looked at.
  */
 #include "inject/handles.h"
 #include "inject/levelzero/levelzero.h"

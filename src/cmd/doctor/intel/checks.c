@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Level Zero is recorded where its loader has a tracing layer. Most machines have no Level Zero, and
- * lack nothing. No driver is loaded for this: the GPUs are those that the kernel names.
+ * Level Zero is recorded where its loader has a tracing layer. Most machines have no Level Zero,
+ * and lack nothing. No driver is loaded for this: the GPUs are those that the kernel names.
  */
 #include "cmd/doctor/intel/checks.h"
 
