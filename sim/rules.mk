@@ -34,7 +34,7 @@ $(B)/sim/%.so: $(B)/sim/%.so.13
 	ln -sf $(<F) $@
 
 $(call SIM_OBJECTS,levelzero): COMMON += -Isrc
-$(B)/sim/levelzero/libze_loader.so.1: $(B)/sim/levelzero/loader.o $(B)/sim/levelzero/code.o
+$(B)/sim/levelzero/libze_loader.so.1: $(filter-out %/driver.o,$(call SIM_OBJECTS,levelzero))
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^
 
 # A render node of Linux's xe driver, for LD_PRELOAD into xpuprof.

@@ -28,16 +28,26 @@ static int32_t api_version(void *driver, uint32_t *ret)
 
 TABLE(zeGetGlobal, ENTRY(0, zeInit))
 TABLE(zeGetDriver, ENTRY(0, zeDriverGet) ENTRY(1, api_version))
-TABLE(zeGetDevice, ENTRY(0, zeDeviceGet) ENTRY(2, zeDeviceGetProperties)
-			   ENTRY(14, zeDeviceGetGlobalTimestamps))
+TABLE(zeGetDevice, ENTRY(0, zeDeviceGet) ENTRY(1, zeDeviceGetSubDevices)
+			   ENTRY(2, zeDeviceGetProperties) ENTRY(14, zeDeviceGetGlobalTimestamps))
 TABLE(zeGetContext, ENTRY(0, zeContextCreate) ENTRY(1, zeContextDestroy))
-TABLE(zeGetCommandQueue, )
+TABLE(zeGetCommandQueue,
+	ENTRY(0, zeCommandQueueCreate) ENTRY(1, zeCommandQueueDestroy)
+		ENTRY(2, zeCommandQueueExecuteCommandLists) ENTRY(3, zeCommandQueueSynchronize))
 TABLE(zeGetCommandList,
 	ENTRY(0, zeCommandListCreate) ENTRY(1, zeCommandListCreateImmediate) ENTRY(
-		2, zeCommandListDestroy) ENTRY(8, zeCommandListAppendMemoryCopy)
-		ENTRY(9, zeCommandListAppendMemoryFill) ENTRY(22, zeCommandListAppendLaunchKernel))
-TABLE(zeGetImage, )
-TABLE(zeGetFence, )
+		2, zeCommandListDestroy) ENTRY(3, zeCommandListClose) ENTRY(4, zeCommandListReset)
+		ENTRY(6, zeCommandListAppendBarrier) ENTRY(8, zeCommandListAppendMemoryCopy) ENTRY(
+			9, zeCommandListAppendMemoryFill) ENTRY(10,
+			zeCommandListAppendMemoryCopyRegion) ENTRY(12, zeCommandListAppendImageCopy)
+			ENTRY(14, zeCommandListAppendImageCopyToMemory)
+				ENTRY(15, zeCommandListAppendImageCopyFromMemory)
+					ENTRY(18, zeCommandListAppendSignalEvent)
+						ENTRY(20, zeCommandListAppendEventReset)
+							ENTRY(22, zeCommandListAppendLaunchKernel))
+TABLE(zeGetImage, ENTRY(1, zeImageCreate) ENTRY(2, zeImageDestroy))
+TABLE(zeGetFence, ENTRY(0, zeFenceCreate) ENTRY(1, zeFenceDestroy) ENTRY(2, zeFenceHostSynchronize)
+			  ENTRY(3, zeFenceQueryStatus) ENTRY(4, zeFenceReset))
 TABLE(zeGetEventPool, ENTRY(0, zeEventPoolCreate) ENTRY(1, zeEventPoolDestroy))
 TABLE(zeGetEvent, ENTRY(0, zeEventCreate) ENTRY(1, zeEventDestroy) ENTRY(3, zeEventHostSynchronize)
 			  ENTRY(4, zeEventQueryStatus) ENTRY(5, zeEventHostReset)
@@ -45,10 +55,12 @@ TABLE(zeGetEvent, ENTRY(0, zeEventCreate) ENTRY(1, zeEventDestroy) ENTRY(3, zeEv
 TABLE(zeGetModule,
 	ENTRY(0, zeModuleCreate) ENTRY(1, zeModuleDestroy) ENTRY(4, zeModuleGetNativeBinary))
 TABLE(zeGetModuleBuildLog, )
-TABLE(zeGetKernel, ENTRY(0, zeKernelCreate) ENTRY(3, zeKernelSetGroupSize))
+TABLE(zeGetKernel,
+	ENTRY(0, zeKernelCreate) ENTRY(1, zeKernelDestroy) ENTRY(3, zeKernelSetGroupSize))
 TABLE(zeGetSampler, )
 TABLE(zeGetPhysicalMem, )
-TABLE(zeGetMem, )
+TABLE(zeGetMem, ENTRY(0, zeMemAllocShared) ENTRY(1, zeMemAllocDevice) ENTRY(2, zeMemAllocHost)
+			ENTRY(3, zeMemFree) ENTRY(4, zeMemGetAllocProperties))
 TABLE(zeGetVirtualMem, )
 
 /* Of what is optional, and of tools: nothing, but the loader wants all tables. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of Level Zero that are simulated, and what programs know of the simulated device. */
+/* Calls of Level Zero that are simulated, and what programs know of the simulated devices. */
 #pragma once
 
 #include <stddef.h>
@@ -19,40 +19,98 @@ struct sim_module_desc {
 	const void *constants;
 };
 
-int32_t zeInit(uint32_t flags);
-int32_t zeModuleCreate(void *context, void *device, const struct sim_module_desc *desc, void **ret,
-	void **ret_log);
-int32_t zeModuleDestroy(void *module);
-int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *ret);
-int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret);
-int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret);
-int32_t zeDriverGet(uint32_t *count, void **ret);
-int32_t zeDeviceGet(void *driver, uint32_t *count, void **ret);
-int32_t zeDeviceGetProperties(void *device, struct levelzero_device_properties *ret);
-int32_t zeDeviceGetGlobalTimestamps(void *device, uint64_t *ret_host, uint64_t *ret_device);
-int32_t zeContextCreate(void *driver, const void *desc, void **ret);
-int32_t zeContextDestroy(void *context);
-int32_t zeCommandListCreate(void *context, void *device, const void *desc, void **ret);
-int32_t zeCommandListCreateImmediate(void *context, void *device, const void *desc, void **ret);
-int32_t zeCommandListDestroy(void *list);
-int32_t zeCommandListHostSynchronize(void *list, uint64_t timeout);
-int32_t zeCommandListAppendLaunchKernel(void *list, void *kernel,
-	const struct levelzero_group_count *groups, void *event, uint32_t wait_count, void **waits);
-int32_t zeCommandListAppendMemoryCopy(void *list, void *to, const void *from, size_t size,
-	void *event, uint32_t wait_count, void **waits);
-int32_t zeCommandListAppendMemoryFill(void *list, void *to, const void *pattern,
-	size_t pattern_size, size_t size, void *event, uint32_t wait_count, void **waits);
-int32_t zeKernelCreate(void *module, const struct levelzero_kernel_desc *desc, void **ret);
-int32_t zeKernelSetGroupSize(void *kernel, uint32_t x, uint32_t y, uint32_t z);
-int32_t zeEventPoolCreate(void *context, const struct levelzero_event_pool_desc *desc,
-	uint32_t count, void **devices, void **ret);
-int32_t zeEventPoolDestroy(void *pool);
-int32_t zeEventCreate(void *pool, const struct levelzero_event_desc *desc, void **ret);
-int32_t zeEventDestroy(void *event);
-int32_t zeEventHostReset(void *event);
-int32_t zeEventHostSynchronize(void *event, uint64_t timeout);
-int32_t zeEventQueryStatus(void *event);
-int32_t zeEventQueryKernelTimestamp(void *event, struct levelzero_timestamps *ret);
-int32_t zelTracerCreate(const struct levelzero_tracer_desc *desc, void **ret);
-int32_t zelTracerDestroy(void *tracer);
-int32_t zelTracerSetEnabled(void *tracer, uint8_t enable);
+/* CALL(name, parameters): what every version of the simulated loader exports. */
+#define SIM_LEVELZERO_CALLS(CALL)                                                                  \
+	CALL(zeInit, (uint32_t flags))                                                             \
+	CALL(zeDriverGet, (uint32_t * count, void **ret))                                          \
+	CALL(zeDeviceGet, (void *driver, uint32_t *count, void **ret))                             \
+	CALL(zeDeviceGetSubDevices, (void *device, uint32_t *count, void **ret))                   \
+	CALL(zeDeviceGetProperties, (void *device, struct levelzero_device_properties *ret))       \
+	CALL(zeDeviceGetGlobalTimestamps,                                                          \
+		(void *device, uint64_t *ret_host, uint64_t *ret_device))                          \
+	CALL(zeContextCreate, (void *driver, const void *desc, void **ret))                        \
+	CALL(zeContextDestroy, (void *context))                                                    \
+	CALL(zeMemAllocDevice, (void *context, const void *desc, size_t size, size_t alignment,    \
+				       void *device, void **ret))                                  \
+	CALL(zeMemAllocHost,                                                                       \
+		(void *context, const void *desc, size_t size, size_t alignment, void **ret))      \
+	CALL(zeMemAllocShared, (void *context, const void *of_device, const void *of_host,         \
+				       size_t size, size_t alignment, void *device, void **ret))   \
+	CALL(zeMemFree, (void *context, void *at))                                                 \
+	CALL(zeMemGetAllocProperties,                                                              \
+		(void *context, const void *at, struct levelzero_memory_properties *ret,           \
+			void **ret_device))                                                        \
+	CALL(zeImageCreate, (void *context, void *device, const struct levelzero_image_desc *desc, \
+				    void **ret))                                                   \
+	CALL(zeImageDestroy, (void *image))                                                        \
+	CALL(zeCommandQueueCreate, (void *context, void *device, const void *desc, void **ret))    \
+	CALL(zeCommandQueueDestroy, (void *queue))                                                 \
+	CALL(zeCommandQueueExecuteCommandLists,                                                    \
+		(void *queue, uint32_t count, void **lists, void *fence))                          \
+	CALL(zeCommandQueueSynchronize, (void *queue, uint64_t timeout))                           \
+	CALL(zeFenceCreate, (void *queue, const struct levelzero_fence_desc *desc, void **ret))    \
+	CALL(zeFenceDestroy, (void *fence))                                                        \
+	CALL(zeFenceHostSynchronize, (void *fence, uint64_t timeout))                              \
+	CALL(zeFenceQueryStatus, (void *fence))                                                    \
+	CALL(zeFenceReset, (void *fence))                                                          \
+	CALL(zeCommandListCreate, (void *context, void *device, const void *desc, void **ret))     \
+	CALL(zeCommandListCreateImmediate,                                                         \
+		(void *context, void *device, const void *desc, void **ret))                       \
+	CALL(zeCommandListDestroy, (void *list))                                                   \
+	CALL(zeCommandListClose, (void *list))                                                     \
+	CALL(zeCommandListReset, (void *list))                                                     \
+	CALL(zeCommandListHostSynchronize, (void *list, uint64_t timeout))                         \
+	CALL(zeCommandListImmediateAppendCommandListsExp,                                          \
+		(void *list, uint32_t count, void **lists, void *event, uint32_t wait_count,       \
+			void **waits))                                                             \
+	CALL(zeCommandListAppendBarrier,                                                           \
+		(void *list, void *event, uint32_t wait_count, void **waits))                      \
+	CALL(zeCommandListAppendSignalEvent, (void *list, void *event))                            \
+	CALL(zeCommandListAppendEventReset, (void *list, void *event))                             \
+	CALL(zeCommandListAppendLaunchKernel,                                                      \
+		(void *list, void *kernel, const struct levelzero_group_count *groups,             \
+			void *event, uint32_t wait_count, void **waits))                           \
+	CALL(zeCommandListAppendMemoryCopy,                                                        \
+		(void *list, void *to, const void *from, size_t size, void *event,                 \
+			uint32_t wait_count, void **waits))                                        \
+	CALL(zeCommandListAppendMemoryCopyRegion,                                                  \
+		(void *list, void *to, const struct levelzero_copy_region *region, uint32_t pitch, \
+			uint32_t slice, const void *from,                                          \
+			const struct levelzero_copy_region *from_region, uint32_t from_pitch,      \
+			uint32_t from_slice, void *event, uint32_t wait_count, void **waits))      \
+	CALL(zeCommandListAppendMemoryFill,                                                        \
+		(void *list, void *to, const void *pattern, size_t pattern_size, size_t size,      \
+			void *event, uint32_t wait_count, void **waits))                           \
+	CALL(zeCommandListAppendImageCopy, (void *list, void *to, void *from, void *event,         \
+						   uint32_t wait_count, void **waits))             \
+	CALL(zeCommandListAppendImageCopyToMemory,                                                 \
+		(void *list, void *to, void *from, const struct levelzero_copy_region *part,       \
+			void *event, uint32_t wait_count, void **waits))                           \
+	CALL(zeCommandListAppendImageCopyFromMemory,                                               \
+		(void *list, void *to, const void *from, const struct levelzero_copy_region *part, \
+			void *event, uint32_t wait_count, void **waits))                           \
+	CALL(zeModuleCreate, (void *context, void *device, const struct sim_module_desc *desc,     \
+				     void **ret, void **ret_log))                                  \
+	CALL(zeModuleDestroy, (void *module))                                                      \
+	CALL(zeModuleGetNativeBinary, (void *module, size_t *size, uint8_t *ret))                  \
+	CALL(zeKernelGetBinaryExp, (void *kernel, size_t *size, uint8_t *ret))                     \
+	CALL(zeDriverGetExtensionFunctionAddress, (void *driver, const char *name, void **ret))    \
+	CALL(zeKernelCreate, (void *module, const struct levelzero_kernel_desc *desc, void **ret)) \
+	CALL(zeKernelDestroy, (void *kernel))                                                      \
+	CALL(zeKernelSetGroupSize, (void *kernel, uint32_t x, uint32_t y, uint32_t z))             \
+	CALL(zeEventPoolCreate, (void *context, const struct levelzero_event_pool_desc *desc,      \
+					uint32_t count, void **devices, void **ret))               \
+	CALL(zeEventPoolDestroy, (void *pool))                                                     \
+	CALL(zeEventCreate, (void *pool, const struct levelzero_event_desc *desc, void **ret))     \
+	CALL(zeEventDestroy, (void *event))                                                        \
+	CALL(zeEventHostReset, (void *event))                                                      \
+	CALL(zeEventHostSynchronize, (void *event, uint64_t timeout))                              \
+	CALL(zeEventQueryStatus, (void *event))                                                    \
+	CALL(zeEventQueryKernelTimestamp, (void *event, struct levelzero_timestamps *ret))         \
+	CALL(zelTracerCreate, (const struct levelzero_tracer_desc *desc, void **ret))              \
+	CALL(zelTracerDestroy, (void *tracer))                                                     \
+	CALL(zelTracerSetEnabled, (void *tracer, uint8_t enable))
+
+#define CALL(name, parameters) int32_t name parameters;
+SIM_LEVELZERO_CALLS(CALL)
+#undef CALL

@@ -1,59 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * A simulated Level Zero: the loader's interface, its tracing layer, and one device behind it,
- * whose work takes as many cycles as it has groups or pages. The library has the name of the real
- * loader, for LD_LIBRARY_PATH=build/sim/levelzero.
- *
- * Each immediate list is a line of work of its own: a command begins when it is appended, or when
- * the one before it has ended. Events get their timestamps at once, and count as signalled when
- * that time has come.
- *
- * The device's timer has 36 bits, and timestamps of work have 32, as on a B580. It is set so that
- * both wrap soon after the program begins.
- *
- * Callbacks of tracers come as from the real layer: around each call, with the addresses of its
- * arguments, those before it in the order in which tracers were made. A call inside a callback is
- * not traced.
+ * A simulated Level Zero: the loader's interface, its tracing layer (tracers.c), and devices
+ * behind it (device.c), whose work takes as many cycles as it has groups or pages. The library
+ * has the name of the real loader, for LD_LIBRARY_PATH=build/sim/levelzero.
  */
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "code.h"
-#include "levelzero.h"
+#include "device.h"
+#include "tracers.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-#define HZ	     SIM_LEVELZERO_HZ
-#define TIMER_BITS   36
-#define STAMP_BITS   32
-#define WRAPS_IN_NS  30000000ull /* of the first zeInit */
-#define TRACERS_MAX  4
-#define TRACED_CALLS 32
-
-static uint64_t mask(int bits)
-{
-	return (1ull << bits) - 1;
-}
-
-/* --- the device */
-
-static struct device_object {
-	int unused;
-} the_driver, the_device;
-
-struct event_object {
-	bool has_times, is_signalled;
-	uint64_t start, end; /* cycles that never wrap */
-};
-
-struct list_object {
-	bool immediate;
-	uint64_t busy_until;
-};
+#define PAGE	 4096
+#define WAITS	 uint32_t wait_count, void **waits
+#define WORK(of) SIM_LEVELZERO_CYCLES(of)
 
 struct pool_object {
 	bool has_times;
@@ -63,139 +24,6 @@ struct kernel_object {
 	char name[256];
 	struct sim_code code;
 };
-
-static uint64_t begun_ns;
-
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-/* Starts a little before both counters wrap. */
-static uint64_t now_cycles(void)
-{
-	uint64_t passed_ns = clock_ns() - begun_ns;
-
-	return (1ull << (TIMER_BITS + 1)) - WRAPS_IN_NS * HZ / 1000000000ull +
-	       passed_ns / 1000000000ull * HZ + passed_ns % 1000000000ull * HZ / 1000000000ull;
-}
-
-static void wait_until(uint64_t cycles)
-{
-	while (now_cycles() < cycles)
-		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-}
-
-static int32_t run(struct list_object *l, struct event_object *event, uint64_t cycles)
-{
-	uint64_t now = now_cycles(), start = l->busy_until > now ? l->busy_until : now;
-
-	if (!l->immediate)
-		return 0;
-	l->busy_until = start + cycles;
-	if (event) {
-		event->start = start;
-		event->end = l->busy_until;
-		event->is_signalled = true;
-	}
-	return 0;
-}
-
-/* --- tracers */
-
-struct traced {
-	const char *name;
-	levelzero_callback *callbacks[2];
-};
-
-static struct tracer {
-	bool enabled;
-	void *user_data;
-	struct traced calls[TRACED_CALLS];
-} tracers[TRACERS_MAX];
-
-static int tracer_count;
-static __thread bool in_callback;
-
-EXPORT int32_t zelTracerCreate(const struct levelzero_tracer_desc *desc, void **ret)
-{
-	const char *wanted = getenv("ZE_ENABLE_TRACING_LAYER");
-
-	if (!wanted || strcmp(wanted, "1"))
-		return LEVELZERO_UNINITIALIZED;
-	if (tracer_count == TRACERS_MAX)
-		return LEVELZERO_UNSUPPORTED;
-	tracers[tracer_count].user_data = desc->user_data;
-	*ret = &tracers[tracer_count++];
-	return 0;
-}
-
-EXPORT int32_t zelTracerDestroy(void *tracer)
-{
-	memset(tracer, 0, sizeof(struct tracer));
-	return 0;
-}
-
-EXPORT int32_t zelTracerSetEnabled(void *tracer, uint8_t enable)
-{
-	((struct tracer *)tracer)->enabled = enable;
-	return 0;
-}
-
-static int32_t set_callback(
-	struct tracer *t, const char *name, int when, levelzero_callback *callback)
-{
-	struct traced *c = t->calls;
-
-	if (t->enabled || when < 0 || when > 1)
-		return LEVELZERO_UNSUPPORTED;
-	while (c->name && strcmp(c->name, name))
-		c++;
-	c->name = name;
-	c->callbacks[when] = callback;
-	return 0;
-}
-
-static void call_back(
-	const char *name, int when, void **arguments, int32_t result, void **instances)
-{
-	if (in_callback)
-		return;
-	in_callback = true;
-	for (int t = 0; t < tracer_count; t++)
-		for (struct traced *c = tracers[t].calls; tracers[t].enabled && c->name; c++)
-			if (!strcmp(c->name, name) && c->callbacks[when])
-				c->callbacks[when](
-					arguments, result, tracers[t].user_data, &instances[t]);
-	in_callback = false;
-}
-
-/* CALL(name, parameters, addresses of them, what it does): the function, and how tracers ask for
- * its callbacks. */
-#define CALL(name, parameters, addresses, action)                                                  \
-	EXPORT int32_t zelTracer##name##RegisterCallback(                                          \
-		void *tracer, int when, levelzero_callback *callback);                             \
-	int32_t zelTracer##name##RegisterCallback(                                                 \
-		void *tracer, int when, levelzero_callback *callback)                              \
-	{                                                                                          \
-		return set_callback(tracer, #name, when, callback);                                \
-	}                                                                                          \
-	EXPORT int32_t ze##name parameters                                                         \
-	{                                                                                          \
-		void *arguments[] = {SIM_UNPACK addresses}, *instances[TRACERS_MAX] = {NULL};      \
-		int32_t result;                                                                    \
-                                                                                                   \
-		call_back(#name, 0, arguments, 0, instances);                                      \
-		result = (action);                                                                 \
-		call_back(#name, 1, arguments, result, instances);                                 \
-		return result;                                                                     \
-	}
-#define SIM_UNPACK(...) __VA_ARGS__
-
-/* --- what the calls do */
 
 static int32_t make(void **ret, size_t size)
 {
@@ -210,12 +38,33 @@ static int32_t destroy(void *object)
 	return 0;
 }
 
-static int32_t make_list(void **ret, bool immediate)
+static int32_t make_list(const void *device, void **ret, bool immediate)
 {
 	int32_t result = make(ret, sizeof(struct list_object));
+	struct list_object *l = *ret;
+
+	if (!result) {
+		l->immediate = immediate;
+		l->line.device = device;
+	}
+	return result;
+}
+
+static int32_t make_queue(const void *device, void **ret)
+{
+	int32_t result = make(ret, sizeof(struct queue_object));
 
 	if (!result)
-		((struct list_object *)*ret)->immediate = immediate;
+		((struct queue_object *)*ret)->line.device = device;
+	return result;
+}
+
+static int32_t make_fence(struct queue_object *queue, void **ret)
+{
+	int32_t result = make(ret, sizeof(struct fence_object));
+
+	if (!result)
+		((struct fence_object *)*ret)->queue = queue;
 	return result;
 }
 
@@ -250,151 +99,300 @@ static int32_t make_kernel(
 	return result;
 }
 
-static int32_t status(const struct event_object *e)
+/* Four bytes a point, whatever is asked for. */
+static int32_t make_image(const struct levelzero_image_desc *desc, void **ret)
 {
-	return e->is_signalled && now_cycles() >= e->end ? 0 : LEVELZERO_NOT_READY;
+	int32_t result = make(ret, sizeof(struct image_object));
+
+	if (!result)
+		((struct image_object *)*ret)->bytes = desc->width * desc->height * 4;
+	return result;
 }
 
-static int32_t wait_for_event(const struct event_object *e, uint64_t timeout)
+static int32_t destroy_list(struct list_object *l)
 {
-	if (!e->is_signalled || !timeout)
-		return status(e);
-	wait_until(e->end);
+	free(l->commands);
+	return destroy(l);
+}
+
+static int32_t destroy_event(struct event_object *e)
+{
+	free(e->changes);
+	return destroy(e);
+}
+
+static int32_t reset_list(struct list_object *l)
+{
+	l->count = 0;
 	return 0;
 }
 
-static int32_t reset(struct event_object *e)
+static int32_t wait_for(const struct line *line)
 {
-	e->is_signalled = false;
+	sim_wait(line->busy_until);
 	return 0;
 }
 
-static int32_t times_of(const struct event_object *e, struct levelzero_timestamps *ret)
+static int32_t work(void *list, uint64_t amount, void *event)
 {
-	if (status(e))
-		return LEVELZERO_NOT_READY;
-	if (!e->has_times)
+	return sim_append(
+		list, &(struct command){.kind = SIM_WORK, .cycles = WORK(amount), .event = event});
+}
+
+static int32_t no_work(void *list, enum command_kind kind, void *event)
+{
+	return sim_append(list, &(struct command){.kind = kind, .event = event});
+}
+
+static int32_t execute(
+	struct queue_object *q, uint32_t count, void **lists, struct fence_object *fence)
+{
+	sim_execute(&q->line, count, lists);
+	if (fence) {
+		fence->at = q->line.busy_until;
+		fence->is_signalled = true;
+	}
+	return 0;
+}
+
+static int32_t append_lists(struct list_object *l, uint32_t count, void **lists, void *event)
+{
+	if (!l->immediate)
 		return 0x78000004;
-	ret->start = ret->context_start = e->start & mask(STAMP_BITS);
-	ret->end = ret->context_end = e->end & mask(STAMP_BITS);
+	sim_execute(&l->line, count, lists);
+	if (event)
+		sim_signal(&l->line, event);
 	return 0;
 }
 
-static int32_t wait_for_list(const struct list_object *l)
+static int32_t fence_status(const struct fence_object *f)
 {
-	wait_until(l->busy_until);
+	return f->is_signalled && sim_cycles() >= f->at ? 0 : LEVELZERO_NOT_READY;
+}
+
+static int32_t wait_for_fence(const struct fence_object *f, uint64_t timeout)
+{
+	if (f->is_signalled && timeout)
+		sim_wait(f->at);
+	return fence_status(f);
+}
+
+static int32_t reset_fence(struct fence_object *f)
+{
+	f->is_signalled = false;
 	return 0;
 }
 
-static int32_t launch(struct list_object *l, const struct kernel_object *kernel,
-	const struct levelzero_group_count *groups, struct event_object *event)
+static int32_t launch(void *list, const struct kernel_object *kernel,
+	const struct levelzero_group_count *groups, void *event)
 {
-	sim_code_run(&kernel->code);
-	return run(l, event, SIM_LEVELZERO_CYCLES(groups->count[0]));
+	return sim_append(list, &(struct command){.kind = SIM_WORK,
+					.cycles = WORK(groups->count[0]),
+					.code = &kernel->code,
+					.event = event});
 }
 
-#define WAITS uint32_t wait_count, void **waits
+static uint64_t pages_of(const struct levelzero_copy_region *r)
+{
+	return (uint64_t)r->size[0] * r->size[1] / PAGE;
+}
 
-CALL(CommandListCreateImmediate, (void *context, void *device, const void *desc, void **ret),
-	(&context, &device, &desc, &ret), make_list(ret, true))
-CALL(CommandListCreate, (void *context, void *device, const void *desc, void **ret),
-	(&context, &device, &desc, &ret), make_list(ret, false))
-CALL(CommandListDestroy, (void *list), (&list), destroy(list))
-CALL(CommandListHostSynchronize, (void *list, uint64_t timeout), (&list, &timeout),
-	wait_for_list(list))
-CALL(ContextDestroy, (void *context), (&context), destroy(context))
-CALL(EventPoolCreate,
-	(void *context, const struct levelzero_event_pool_desc *desc, uint32_t count,
-		void **devices, void **ret),
-	(&context, &desc, &count, &devices, &ret), make_pool(desc, ret))
-CALL(EventPoolDestroy, (void *pool), (&pool), destroy(pool))
-CALL(EventCreate, (void *pool, const struct levelzero_event_desc *desc, void **ret),
-	(&pool, &desc, &ret), make_event(pool, ret))
-CALL(EventDestroy, (void *event), (&event), destroy(event))
-CALL(EventHostReset, (void *event), (&event), reset(event))
-CALL(EventHostSynchronize, (void *event, uint64_t timeout), (&event, &timeout),
-	wait_for_event(event, timeout))
-CALL(KernelCreate, (void *module, const struct levelzero_kernel_desc *desc, void **ret),
-	(&module, &desc, &ret), make_kernel(module, desc, ret))
-CALL(ModuleCreate,
-	(void *context, void *device, const struct sim_module_desc *desc, void **ret,
-		void **ret_log),
-	(&context, &device, &desc, &ret, &ret_log), sim_module_make(desc->input, desc->size, ret))
-CALL(ModuleDestroy, (void *module), (&module), sim_module_free(module))
-CALL(KernelSetGroupSize, (void *kernel, uint32_t x, uint32_t y, uint32_t z), (&kernel, &x, &y, &z),
-	0)
-CALL(CommandListAppendLaunchKernel,
+static uint64_t image_pages(const struct image_object *i)
+{
+	return i->bytes / PAGE;
+}
+
+/* --- the calls */
+
+TRACED(ContextDestroy, (void *context), (&context), destroy(context))
+TRACED(MemAllocDevice,
+	(void *context, const void *desc, size_t size, size_t alignment, void *device, void **ret),
+	(&context, &desc, &size, &alignment, &device, &ret),
+	sim_allocate(LEVELZERO_MEMORY_DEVICE, size, ret))
+TRACED(MemAllocHost, (void *context, const void *desc, size_t size, size_t alignment, void **ret),
+	(&context, &desc, &size, &alignment, &ret), sim_allocate(LEVELZERO_MEMORY_HOST, size, ret))
+TRACED(MemAllocShared,
+	(void *context, const void *of_device, const void *of_host, size_t size, size_t alignment,
+		void *device, void **ret),
+	(&context, &of_device, &of_host, &size, &alignment, &device, &ret),
+	sim_allocate(LEVELZERO_MEMORY_SHARED, size, ret))
+TRACED(MemFree, (void *context, void *at), (&context, &at), sim_free(at))
+TRACED(ImageCreate,
+	(void *context, void *device, const struct levelzero_image_desc *desc, void **ret),
+	(&context, &device, &desc, &ret), make_image(desc, ret))
+TRACED(ImageDestroy, (void *image), (&image), destroy(image))
+TRACED(CommandQueueCreate, (void *context, void *device, const void *desc, void **ret),
+	(&context, &device, &desc, &ret), make_queue(device, ret))
+TRACED(CommandQueueDestroy, (void *queue), (&queue), destroy(queue))
+TRACED(CommandQueueExecuteCommandLists, (void *queue, uint32_t count, void **lists, void *fence),
+	(&queue, &count, &lists, &fence), execute(queue, count, lists, fence))
+TRACED(CommandQueueSynchronize, (void *queue, uint64_t timeout), (&queue, &timeout),
+	wait_for(&((struct queue_object *)queue)->line))
+TRACED(FenceCreate, (void *queue, const struct levelzero_fence_desc *desc, void **ret),
+	(&queue, &desc, &ret), make_fence(queue, ret))
+TRACED(FenceDestroy, (void *fence), (&fence), destroy(fence))
+TRACED(FenceHostSynchronize, (void *fence, uint64_t timeout), (&fence, &timeout),
+	wait_for_fence(fence, timeout))
+TRACED(FenceReset, (void *fence), (&fence), reset_fence(fence))
+TRACED(CommandListCreateImmediate, (void *context, void *device, const void *desc, void **ret),
+	(&context, &device, &desc, &ret), make_list(device, ret, true))
+TRACED(CommandListCreate, (void *context, void *device, const void *desc, void **ret),
+	(&context, &device, &desc, &ret), make_list(device, ret, false))
+TRACED(CommandListDestroy, (void *list), (&list), destroy_list(list))
+TRACED(CommandListClose, (void *list), (&list), 0)
+TRACED(CommandListReset, (void *list), (&list), reset_list(list))
+TRACED(CommandListHostSynchronize, (void *list, uint64_t timeout), (&list, &timeout),
+	wait_for(&((struct list_object *)list)->line))
+TRACED(CommandListImmediateAppendCommandListsExp,
+	(void *list, uint32_t count, void **lists, void *event, WAITS),
+	(&list, &count, &lists, &event, &wait_count, &waits),
+	append_lists(list, count, lists, event))
+TRACED(CommandListAppendBarrier, (void *list, void *event, WAITS),
+	(&list, &event, &wait_count, &waits), no_work(list, SIM_SIGNAL, event))
+TRACED(CommandListAppendSignalEvent, (void *list, void *event), (&list, &event),
+	no_work(list, SIM_SIGNAL, event))
+TRACED(CommandListAppendEventReset, (void *list, void *event), (&list, &event),
+	no_work(list, SIM_RESET, event))
+TRACED(CommandListAppendLaunchKernel,
 	(void *list, void *kernel, const struct levelzero_group_count *groups, void *event, WAITS),
 	(&list, &kernel, &groups, &event, &wait_count, &waits), launch(list, kernel, groups, event))
-CALL(CommandListAppendMemoryCopy,
+TRACED(CommandListAppendMemoryCopy,
 	(void *list, void *to, const void *from, size_t size, void *event, WAITS),
-	(&list, &to, &from, &size, &event, &wait_count, &waits),
-	run(list, event, SIM_LEVELZERO_CYCLES(size / 4096)))
-CALL(CommandListAppendMemoryFill,
+	(&list, &to, &from, &size, &event, &wait_count, &waits), work(list, size / PAGE, event))
+TRACED(CommandListAppendMemoryCopyRegion,
+	(void *list, void *to, const struct levelzero_copy_region *region, uint32_t pitch,
+		uint32_t slice, const void *from, const struct levelzero_copy_region *from_region,
+		uint32_t from_pitch, uint32_t from_slice, void *event, WAITS),
+	(&list, &to, &region, &pitch, &slice, &from, &from_region, &from_pitch, &from_slice, &event,
+		&wait_count, &waits),
+	work(list, pages_of(region), event))
+TRACED(CommandListAppendMemoryFill,
 	(void *list, void *to, const void *pattern, size_t pattern_size, size_t size, void *event,
 		WAITS),
 	(&list, &to, &pattern, &pattern_size, &size, &event, &wait_count, &waits),
-	run(list, event, SIM_LEVELZERO_CYCLES(size / 4096)))
+	work(list, size / PAGE, event))
+TRACED(CommandListAppendImageCopy, (void *list, void *to, void *from, void *event, WAITS),
+	(&list, &to, &from, &event, &wait_count, &waits), work(list, image_pages(from), event))
+TRACED(CommandListAppendImageCopyToMemory,
+	(void *list, void *to, void *from, const struct levelzero_copy_region *part, void *event,
+		WAITS),
+	(&list, &to, &from, &part, &event, &wait_count, &waits),
+	work(list, image_pages(from), event))
+TRACED(CommandListAppendImageCopyFromMemory,
+	(void *list, void *to, const void *from, const struct levelzero_copy_region *part,
+		void *event, WAITS),
+	(&list, &to, &from, &part, &event, &wait_count, &waits), work(list, image_pages(to), event))
+TRACED(KernelCreate, (void *module, const struct levelzero_kernel_desc *desc, void **ret),
+	(&module, &desc, &ret), make_kernel(module, desc, ret))
+TRACED(ModuleCreate,
+	(void *context, void *device, const struct sim_module_desc *desc, void **ret,
+		void **ret_log),
+	(&context, &device, &desc, &ret, &ret_log), sim_module_make(desc->input, desc->size, ret))
+TRACED(ModuleDestroy, (void *module), (&module), sim_module_free(module))
+TRACED(KernelDestroy, (void *kernel), (&kernel), destroy(kernel))
+TRACED(KernelSetGroupSize, (void *kernel, uint32_t x, uint32_t y, uint32_t z),
+	(&kernel, &x, &y, &z), 0)
+TRACED(EventPoolCreate,
+	(void *context, const struct levelzero_event_pool_desc *desc, uint32_t count,
+		void **devices, void **ret),
+	(&context, &desc, &count, &devices, &ret), make_pool(desc, ret))
+TRACED(EventPoolDestroy, (void *pool), (&pool), destroy(pool))
+TRACED(EventCreate, (void *pool, const struct levelzero_event_desc *desc, void **ret),
+	(&pool, &desc, &ret), make_event(pool, ret))
+TRACED(EventDestroy, (void *event), (&event), destroy_event(event))
+TRACED(EventHostReset, (void *event), (&event), sim_reset(event))
+TRACED(EventHostSynchronize, (void *event, uint64_t timeout), (&event, &timeout),
+	sim_wait_for_event(event, timeout))
 
 /* --- calls that nobody traces here */
 
-EXPORT int32_t zeInit(uint32_t flags)
+SIM_EXPORT int32_t zeInit(uint32_t flags)
 {
-	if (!begun_ns)
-		begun_ns = clock_ns();
+	sim_begin();
 	return 0;
 }
 
-EXPORT int32_t zeDriverGet(uint32_t *count, void **drivers)
+SIM_EXPORT int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc);
+int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc)
 {
-	if (*count && drivers)
-		drivers[0] = &the_driver;
-	*count = 1;
+	sim_begin();
+	return zeDriverGet(count, drivers);
+}
+
+/* How many there are, and as many as are asked for. */
+static int32_t list_objects(
+	struct device_object *of, uint32_t there_are, uint32_t *count, void **ret)
+{
+	for (uint32_t n = 0; ret && n < *count && n < there_are; n++)
+		ret[n] = &of[n];
+	if (!ret || *count > there_are)
+		*count = there_are;
 	return 0;
 }
 
-EXPORT int32_t zeDeviceGet(void *driver, uint32_t *count, void **devices)
+SIM_EXPORT int32_t zeDriverGet(uint32_t *count, void **ret)
 {
-	if (*count && devices)
-		devices[0] = &the_device;
-	*count = 1;
-	return 0;
+	return list_objects(
+		sim_drivers, sim_number("XPUPROF_SIM_ZE_DRIVERS", 1, SIM_DRIVERS_MAX), count, ret);
 }
 
-EXPORT int32_t zeContextCreate(void *driver, const void *desc, void **ret)
+/* Each driver has as many. */
+SIM_EXPORT int32_t zeDeviceGet(void *driver, uint32_t *count, void **ret)
+{
+	uint32_t each = sim_number("XPUPROF_SIM_ZE_DEVICES", 1, SIM_DEVICES_MAX / SIM_DRIVERS_MAX);
+	uint32_t first = ((struct device_object *)driver)->index * each;
+
+	return list_objects(sim_devices + first, each, count, ret);
+}
+
+SIM_EXPORT int32_t zeDeviceGetSubDevices(void *device, uint32_t *count, void **ret)
+{
+	const struct device_object *d = device;
+
+	return list_objects(d->parts, d->part_count, count, ret);
+}
+
+SIM_EXPORT int32_t zeContextCreate(void *driver, const void *desc, void **ret)
 {
 	return make(ret, 1);
 }
 
-EXPORT int32_t zeDeviceGetProperties(void *device, struct levelzero_device_properties *p)
+/* Before version 1.2 of the properties, and with a driver from before, the resolution is in
+ * nanoseconds. */
+SIM_EXPORT int32_t zeDeviceGetProperties(void *device, struct levelzero_device_properties *p)
 {
-	bool in_hz = p->stype == LEVELZERO_IS_DEVICE_PROPERTIES_1_2;
+	const struct device_object *d = device;
+	bool in_hz = p->stype == LEVELZERO_IS_DEVICE_PROPERTIES_1_2 &&
+		     !getenv("XPUPROF_SIM_ZE_TIMER_IN_NS");
 
-	p->timer_resolution = in_hz ? HZ : 1000000000ull / HZ;
-	p->timestamp_bits = TIMER_BITS;
-	p->kernel_timestamp_bits = STAMP_BITS;
+	p->timer_resolution = in_hz ? sim_hz() : 1000000000ull / sim_hz();
+	p->timestamp_bits = sim_number("XPUPROF_SIM_ZE_TIMER_BITS", 36, 64);
+	p->kernel_timestamp_bits = sim_number("XPUPROF_SIM_ZE_STAMP_BITS", 32, 64);
 	p->slices = 5;
 	p->subslices_per_slice = 4;
 	p->core_mhz = 2850;
 	p->uuid[0] = 0x86; /* Intel's, at no place of the PCI bus */
 	p->uuid[1] = 0x80;
-	snprintf(p->name, sizeof(p->name), "%s", "Simulated GPU (Level Zero)");
+	p->uuid[14] = (uint8_t)d->index;
+	p->uuid[15] = (uint8_t)d->part;
+	snprintf(p->name, sizeof(p->name), d->index ? "%s %u" : "%s", "Simulated GPU (Level Zero)",
+		d->index + 1);
 	return 0;
 }
 
-EXPORT int32_t zeDeviceGetGlobalTimestamps(void *device, uint64_t *host, uint64_t *device_time)
+SIM_EXPORT int32_t zeDeviceGetGlobalTimestamps(void *device, uint64_t *host, uint64_t *device_time)
 {
-	*host = clock_ns();
-	*device_time = now_cycles() & mask(TIMER_BITS);
+	*host = sim_clock_ns();
+	*device_time = sim_timer(device);
 	return 0;
 }
 
-EXPORT int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *ret)
+SIM_EXPORT int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *ret)
 {
 	return sim_module_image(module, size, ret);
 }
 
-EXPORT int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret)
+SIM_EXPORT int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret)
 {
 	const struct sim_code *code = &((struct kernel_object *)kernel)->code;
 
@@ -410,7 +408,7 @@ static int32_t base_address(void *kernel, uint64_t *ret)
 	return *ret ? 0 : LEVELZERO_UNSUPPORTED;
 }
 
-EXPORT int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret)
+SIM_EXPORT int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret)
 {
 	if (strcmp(name, "zexKernelGetBaseAddress"))
 		return LEVELZERO_UNSUPPORTED;
@@ -418,12 +416,25 @@ EXPORT int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *nam
 	return 0;
 }
 
-EXPORT int32_t zeEventQueryStatus(void *event)
+SIM_EXPORT int32_t zeMemGetAllocProperties(
+	void *context, const void *at, struct levelzero_memory_properties *ret, void **device)
 {
-	return status(event);
+	ret->type = sim_memory_kind(at);
+	*device = ret->type ? &sim_devices[0] : NULL;
+	return 0;
 }
 
-EXPORT int32_t zeEventQueryKernelTimestamp(void *event, struct levelzero_timestamps *ret)
+SIM_EXPORT int32_t zeFenceQueryStatus(void *fence)
 {
-	return times_of(event, ret);
+	return fence_status(fence);
+}
+
+SIM_EXPORT int32_t zeEventQueryStatus(void *event)
+{
+	return sim_status(event);
+}
+
+SIM_EXPORT int32_t zeEventQueryKernelTimestamp(void *event, struct levelzero_timestamps *ret)
+{
+	return sim_times(event, ret);
 }

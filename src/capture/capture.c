@@ -29,6 +29,7 @@
 #include "capture/marker_cost.h"
 #include "capture/running.h"
 #include "walk/python.h"
+#include "vendor/vendor.h"
 
 /* A reader that found this much should come back soon. */
 #define SEEN_MAX	65536
@@ -709,4 +710,44 @@ void capture_each_gpu_process(const struct capture *c,
 	vec_foreach (ended, &c->ended)
 		visit(context, ended->pid, ended->process, ended->joinable);
 	processes_each(c->processes, visit_gpu_process, &v);
+}
+
+struct api_visit {
+	const struct capture *c;
+	void (*visit)(void *context, const struct capture_api_use *use);
+	void *context;
+};
+
+static void visit_apis(const struct api_visit *v, uint32_t pid, uint32_t process, uint32_t apis)
+{
+	vendors_foreach(vendor)
+	{
+		const struct capture_api_use use = {.pid = pid,
+			.process = process,
+			.api = (*vendor)->api,
+			.name = (*vendor)->apis->name,
+			.unseen = (*vendor)->unseen};
+
+		if (apis & 1u << use.api)
+			v->visit(v->context, &use);
+	}
+}
+
+static void visit_api_process(void *context, struct process *process)
+{
+	const struct api_visit *v = context;
+	uint32_t id;
+
+	if (process->maps_apis && !tasks_process(v->c->tasks, process->pid, &id))
+		visit_apis(v, process->pid, id, process->maps_apis);
+}
+
+void capture_each_api_use(const struct capture *c,
+	void (*visit)(void *context, const struct capture_api_use *use), void *context)
+{
+	struct api_visit v = {.c = c, .visit = visit, .context = context};
+
+	vec_foreach (ended, &c->ended)
+		visit_apis(&v, ended->pid, ended->process, ended->apis);
+	processes_each(c->processes, visit_api_process, &v);
 }

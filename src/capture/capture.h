@@ -152,3 +152,12 @@ void capture_each_followed(
  * programs that use a GPU and never connected. */
 void capture_each_gpu_process(const struct capture *c,
 	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable), void *context);
+/* An API that such a process uses, as it mapped a driver of it (vendor_apis_of_driver): by its
+ * number on the wire, its name, and why it may not be seen. */
+struct capture_api_use {
+	uint32_t pid, process, api;
+	const char *name, *unseen;
+};
+
+void capture_each_api_use(const struct capture *c,
+	void (*visit)(void *context, const struct capture_api_use *use), void *context);

@@ -32,6 +32,7 @@ struct ended_process {
 	uint32_t pid;
 	uint32_t process; /* profile id */
 	bool joinable;
+	uint32_t apis; /* process.maps_apis */
 };
 
 /* How many locations the profile had at a time. */

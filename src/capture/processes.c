@@ -191,6 +191,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->exec_begun = true;
 	process->maps_gpu_driver = false;
 	process->maps_joinable = false;
+	process->maps_apis = 0;
 	process->replaced_sent = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
@@ -229,6 +230,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
 	process->maps_gpu_driver |= vendor_is_any_driver(path);
 	process->maps_joinable |= vendor_is_driver_library(path);
+	process->maps_apis |= vendor_apis_of_driver(path);
 	note_interpreter(p, process, &m);
 	processes_touch(p, process);
 	error = address_space_add(&process->space, &m);

@@ -21,6 +21,7 @@ struct process {
 	/* its image mapped the library of a GPU driver (not its parent before fork) */
 	bool maps_gpu_driver;
 	bool maps_joinable; /* a driver by which it can be joined */
+	uint32_t maps_apis; /* others, by their APIs: vendor_apis_of_driver */
 	uint32_t threads;   /* that live; only where their ends are reported */
 	bool touched;	    /* it is in the list of processes_each_touched */
 	struct address_space *space;

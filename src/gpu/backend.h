@@ -149,6 +149,8 @@ struct gpu_backend_ops {
 	int (*device_used)(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device);
 	/* NULL. True when this process image (profile id) has connected. */
 	bool (*has_connected)(const struct gpu_backend *b, uint32_t process);
+	/* NULL. True when this API, by its number on the wire, was reported from there. */
+	bool (*reports)(const struct gpu_backend *b, uint32_t process, uint32_t api);
 	/* NULL. True when another tool held the vendor's tracer in this process image as it was
 	 * joined. */
 	bool (*is_taken)(const struct gpu_backend *b, uint32_t process);

@@ -334,6 +334,14 @@ bool gpu_has_connected(const struct gpu *g, uint32_t process)
 	return false;
 }
 
+bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api)
+{
+	vec_foreach (b, &g->backends)
+		if (b->ops->reports && b->ops->reports(b->backend, process, api))
+			return true;
+	return false;
+}
+
 bool gpu_is_taken(const struct gpu *g, uint32_t process)
 {
 	const struct open_backend *b = joiner(g);

@@ -72,6 +72,8 @@ int gpu_finish(struct gpu *g);
 
 /* Whether a library of this process image (profile id) has connected. */
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
+/* Whether this API, by its number on the wire, was reported from there. */
+bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api);
 /* Whether another tool was in this process image when it was joined: it may be tried again. */
 bool gpu_is_taken(const struct gpu *g, uint32_t process);
 /* Whether the vendor's tracer was taken out of this process image when it was left. */

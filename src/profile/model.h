@@ -688,7 +688,7 @@ enum profile_loss {
 	LOSS_GPU_UNKNOWN,
 	LOSS_GPU_TAKEN,	    /* processes in which another profiler held the tracer */
 	LOSS_GPU_NO_TRACER, /* processes in which no usable tracer was found */
-	/* processes that mapped the library of a GPU driver and never connected */
+	/* processes that mapped the library of a GPU driver, of which nothing was recorded */
 	LOSS_GPU_NEVER_CONNECTED,
 	LOSS_GPU_ABANDONED,	  /* records whose writer died in the middle */
 	LOSS_GPU_CORRUPT,	  /* shared rings that were scribbled over and given up */

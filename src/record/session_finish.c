@@ -42,6 +42,40 @@ static void visit_gpu_process(void *context, uint32_t pid, uint32_t process, boo
 		u->count++;
 }
 
+/* How many are named. */
+#define UNSEEN_NAMED 8
+
+struct unseen_apis {
+	struct session *s;
+	unsigned int count;
+	int error;
+};
+
+static void visit_api_use(void *context, const struct capture_api_use *use)
+{
+	struct unseen_apis *u = context;
+
+	if (u->error || gpu_reports(u->s->gpu, use->process, use->api))
+		return;
+	/* One that never connected is counted with all of those. */
+	if (gpu_has_connected(u->s->gpu, use->process))
+		u->error = profile_count_loss(u->s->writer, LOSS_GPU_NEVER_CONNECTED, 1);
+	if (u->count++ < UNSEEN_NAMED)
+		buf_printf(&u->s->refusals,
+			"process %" PRIu32 " uses %s, and that is not recorded: %s\n", use->pid,
+			use->name, use->unseen);
+}
+
+/* A process may use an API of which nothing reports, beside one that is recorded. */
+static int note_unseen_apis(struct session *s)
+{
+	struct unseen_apis u = {.s = s};
+
+	if (gpu_is_open(s->gpu) && s->capture)
+		capture_each_api_use(s->capture, visit_api_use, &u);
+	return u.error;
+}
+
 static int count_unconnected(struct session *s)
 {
 	struct unconnected u = {.gpu = s->gpu};
@@ -302,6 +336,7 @@ int session_finish(struct session *s)
 	session_report(s, NULL);
 	error = error ?: rest_report(s);
 	error = error ?: count_unconnected(s);
+	error = error ?: note_unseen_apis(s);
 	error = error ?: finish_profile(s);
 	profile_writer_totals(s->writer, &s->totals);
 	close_error = profile_writer_close(s->writer);

@@ -118,6 +118,15 @@ bool vendor_is_any_driver(const char *path)
 	return driver_of(path);
 }
 
+uint32_t vendor_apis_of_driver(const char *path)
+{
+	const char *name = file_name(path);
+	uint32_t apis = 0;
+
+	vendors_foreach(v) if (begins_as_one(name, (*v)->other_drivers)) apis |= 1u << (*v)->api;
+	return apis;
+}
+
 const struct vendor_call *vendor_driver_calls(const char *path)
 {
 	const struct vendor *v = driver_of(path);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "vendor/counter_kinds.h"
 #include "vendor/stall_reason.h"
@@ -56,6 +57,10 @@ struct vendor {
 	/* Beginnings of the file names of other libraries by which a program is known to use its
 	 * GPU; it has to be started by us to be recorded. */
 	const char *const *other_drivers;
+	/* Why such a program may run without anything of us; NULL: there are no other drivers. */
+	const char *unseen;
+	/* the number of its API on the wire, and below 32 */
+	uint8_t api;
 	const struct vendor_call *driver_calls;
 	/* So too of the tracer, the vendor's own library that reports GPU work inside a process. */
 	const char *tracer_library;
@@ -89,6 +94,8 @@ bool vendor_is_gpu_library(const char *path);
 bool vendor_is_driver_library(const char *path);
 /* Whether it is one, of whichever programs. */
 bool vendor_is_any_driver(const char *path);
+/* The vendors of which it is an other driver, by the numbers of their APIs, as bits. */
+uint32_t vendor_apis_of_driver(const char *path);
 /* What there is to observe of the driver's library with this path; NULL: it is none, or nothing. */
 const struct vendor_call *vendor_driver_calls(const char *path);
 /* Whether a path is that of a vendor's tracer. */

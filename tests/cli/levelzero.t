@@ -21,7 +21,7 @@ field() {
 	xpuprof report --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
 }
 
-losses='{k: n for k, n in r["losses"].items() if n}'
+losses='{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}'
 without='sum(r["works_without_stack"].values()), sum(r["launches_without_work"].values())'
 kernels='"\n".join("%s %d %d" % (k["name"], k["count"], k["total_ns"]) for k in sorted(r["kernels"], key=lambda k: k["name"]))'
 
@@ -75,13 +75,68 @@ is "$status: $out" "0: $alone" "a preloaded library without a recorder is not in
 recorded contexts
 is "$status" 0 "contexts may come and go"
 is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alone', $out)] {}" "with all that was in them"
-recorded contexts 300
-is "$(field "100 < r['works'] < 300, r['works'] + sum(r['losses'].values())")" "True 300" "of more than there is room for, all is there or counted"
+recorded contexts 1000
+is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('alone', 1000)] {}" "also a thousand, one after the other"
 recorded pieces 10000
 is "$(field "[(k['name'], k['count'], k['total_ns']) for k in r['kernels']], $losses")" \
 	"[('one', 10000, $((10000 * (1000 * 1000000000 / 19200000))))] {}" "many launches"
+recorded drivers 100
+is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('one', 100)] {}" "a program that begins by zeInitDrivers"
+recorded open
+is "$status $(field "r['works'], $losses")" "0 0 {}" "what is appended to a list that is never executed is no work"
+
+# --- recorded lists
 recorded recorded
-is "$status $(field "r['works'], $losses")" "0 0 {}" "what is appended to recorded lists is no work"
+is "$status" 0 "lists that are recorded and executed again and again"
+is "$(field "$kernels")" "$out" "each execution has all of its kernels, with the times of each"
+is "$(field "$without, r['launches_without_work']['captured'], $losses")" "0 4 4 {}" "nothing is lost, and what was appended is no work by itself"
+is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"])')" \
+	"[('zeCommandListAppendLaunchKernel', 4), ('zeCommandQueueExecuteCommandLists', 201), ('zeCommandQueueSynchronize', 101), ('zeEventHostSynchronize', 50), ('zeFenceHostSynchronize', 50)]" \
+	"appends and executions are calls"
+run xpuprof export --to folded --view gpu p.xpu
+has "$out" ";recorded;execute;zeCommandQueueExecuteCommandLists;" "kernels stand on what executed them"
+has "$out" ";execute_both;zeCommandQueueExecuteCommandLists;" "wherever that was"
+run xpuprof export --to folded --view gpu --graph-stack capture p.xpu
+has "$out" ";recorded;record_large;" "and on what appended them to the list"
+has "$out" ";recorded;record_small;" "each on its own"
+run xpuprof export --to folded --view wall p.xpu
+has "$out" ";wait_for_queue;zeCommandQueueSynchronize;[waiting for the GPU]" "waits for queues are waits for the GPU"
+has "$out" ";wait_for_fence;zeFenceHostSynchronize;[waiting for the GPU]" "waits for fences, too"
+recorded overrun 100
+is "$(field "r['works'], r['launches_without_work']['captured']")" "200 2" "a list that is executed while it runs: all work is there"
+is "$(field "0 < r['losses']['gpu_untimed'] < 200, r['gpu_ns'] == (200 - r['losses']['gpu_untimed']) * (2000 * 1000000000 // 19200000)")" \
+	"True True" "what could not be read in time has no times, and is counted; no other has wrong ones"
+recorded reset
+is "$(field "$kernels"), $(field "$losses")" "first 10 0
+reset 10 0
+second 10 $((10 * (1100 * 1000000000 / 19200000))), {'gpu_untimed': 20}" "events that the list itself resets, or uses twice, are counted so, too"
+recorded lists 1000
+is "$(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "[('once', 1000)] {}" "lists, queues, fences and kernels may come and go"
+run "$target" appended
+alone=$out
+recorded appended
+is "$status: $out" "0: $alone" "lists that are appended to an immediate one: events are as without us"
+is "$(field "$kernels"), $(field "$losses")" "appended 20 $((20 * (1010 * 1000000000 / 19200000))), {}" "with all times"
+
+# --- copies
+recorded copies
+is "$(field 'sorted((c["bytes"], c["kind"]) for c in r["copies"])')" "[(1, 'HtoD'), (3, 'DtoH'), (4, 'DtoD'), (5, 'unknown'), (14, 'HtoH'), (400, 'AtoH'), (1002, 'HtoD'), (16384, 'AtoA'), (16384, 'DtoA')]" "copies have their directions and bytes"
+
+# --- devices and timers
+export XPUPROF_SIM_ZE_DEVICES=3 XPUPROF_SIM_ZE_TILES=2 XPUPROF_SIM_ZE_DRIVERS=2
+recorded devices
+is "$status: $out" "0: 18" "devices, their tiles, and several drivers"
+is "$(field "$kernels"), $(field "$losses")" "everywhere 180 $((180 * (1100 * 1000000000 / 19200000))), {}" "all of their work, with its times"
+is "$(field '[d["works"] for d in r["devices"]]')" "$(python3 -c 'print([10] * 18)')" "each on its own"
+is "$(field 'r["latency"]["max_ns"] < 1e9')" True "each by its own timer"
+unset XPUPROF_SIM_ZE_DEVICES XPUPROF_SIM_ZE_TILES XPUPROF_SIM_ZE_DRIVERS
+for bits in "32 32" "36 32" "64 32" "64 64" "56 56" "36 24"; do
+	XPUPROF_SIM_ZE_TIMER_BITS=${bits% *} XPUPROF_SIM_ZE_STAMP_BITS=${bits#* } recorded truth
+	is "$(field "$kernels"), $(field "$losses, r['latency']['max_ns'] < 1e9")" "$(printf '%s\n' "$out" | grep -v -e copy -e set), {} True" \
+		"a timer and timestamps of $bits bits"
+done
+XPUPROF_SIM_ZE_HZ=12500000 XPUPROF_SIM_ZE_TIMER_IN_NS=1 recorded pieces 1000
+is "$(field "$kernels"), $(field "$losses")" "one 1000 $((1000 * 80000)), {}" "a driver that tells its timer's resolution in nanoseconds"
 
 # --- how the library gets there
 run xpuprof record -q -o p.xpu -- sh -c 'echo "$LD_PRELOAD $ZE_ENABLE_TRACING_LAYER"'
@@ -111,10 +166,44 @@ true_that "a program goes on when its recorder is killed, and ends" [ -n "$pid" 
 run xpuprof report --json p.xpu
 is "$status" 0 "and what was recorded can be read"
 
+# --- what doctor finds
+check_of() { # KEY MEMBER: from the JSON in $out
+	printf '%s' "$out" | python3 -c '
+import json, sys
+rows = {row["check"]: row for row in json.load(sys.stdin)["checks"]}
+print(rows[sys.argv[1]].get(sys.argv[2], ""))' "$1" "$2"
+}
+run xpuprof doctor --json
+is "$(check_of levelzero_loader state)" ok "doctor finds a loader with its tracing layer"
+has "$(check_of levelzero_loader text)" "libze_loader.so.1', whose tracing is switched on when a program begins, or not at all" "and when that may begin"
+mkdir -p bare machine/sys/class/drm/renderD128/device machine/sys/class/drm/renderD129/device machine/dev/dri
+cp "$build/sim/libcuda.so.1" bare/libze_loader.so.1
+LD_LIBRARY_PATH=$work/bare run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of levelzero_loader state)" limited "a loader without a tracing layer is too little"
+has "$(check_of levelzero_loader step)" "libze1" "and what to install is said"
+is "$(check_of intel_gpus text)" "none in this machine" "without GPUs of Intel's"
+echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
+echo 0xe20b >machine/sys/class/drm/renderD128/device/device
+echo 0x10de >machine/sys/class/drm/renderD129/device/vendor
+run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of intel_gpus text)" "renderD128 (device e20b, not for this user)" "a GPU that the user may not open"
+has "$(check_of intel_gpus step)" "render" "needs its group"
+touch machine/dev/dri/renderD128
+run xpuprof doctor --json --sysroot "$work/machine"
+is "$(check_of intel_gpus state) $(check_of intel_gpus text)" "ok renderD128 (device e20b)" "one that the user may open is fine"
+
 # --- the real loader, over the simulated device as a driver
 real=${XPUPROF_LEVELZERO:-$(ldconfig -p 2>/dev/null | sed -n 's|.* => \(/.*\)/libze_loader.so.1$|\1|p' | head -1)}
 if [ -e "$real/libze_loader.so.1" ] && [ -e "$real/libze_tracing_layer.so.1" ]; then
 	export LD_LIBRARY_PATH="$build/sim/levelzero/driver:$real"
+	recorded recorded
+	is "$(field "$kernels"), $(field "$losses")" "$out, {}" "the real loader: recorded lists, with the times of each execution"
+	run xpuprof doctor --json
+	has "$(check_of levelzero_loader text)" ", version 1." "the real loader: doctor has its version"
+	recorded copies
+	is "$(field 'len(r["copies"]), sum(c["bytes"] for c in r["copies"]), r["sets"][0]["bytes"]')" "9 34197 7" "the real loader: copies"
+	run "$target" events
+	alone=$out
 	recorded events
 	is "$status: $out" "0: $alone" "the real loader: a program's own events are as without us"
 	is "$(field "$kernels")" "again 21 $((21 * (1100 * 1000000000 / 19200000)))" "the real loader: with the times of each use"

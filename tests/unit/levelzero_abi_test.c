@@ -27,6 +27,13 @@ SAME(LEVELZERO_IS_DEVICE_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
 SAME(LEVELZERO_IS_DEVICE_PROPERTIES_1_2, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2);
 SAME(LEVELZERO_IS_EVENT_POOL_DESC, ZE_STRUCTURE_TYPE_EVENT_POOL_DESC);
 SAME(LEVELZERO_IS_EVENT_DESC, ZE_STRUCTURE_TYPE_EVENT_DESC);
+SAME(LEVELZERO_IS_FENCE_DESC, ZE_STRUCTURE_TYPE_FENCE_DESC);
+SAME(LEVELZERO_IS_IMAGE_DESC, ZE_STRUCTURE_TYPE_IMAGE_DESC);
+SAME(LEVELZERO_IS_MEMORY_PROPERTIES, ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
+SAME(LEVELZERO_MEMORY_UNKNOWN, ZE_MEMORY_TYPE_UNKNOWN);
+SAME(LEVELZERO_MEMORY_HOST, ZE_MEMORY_TYPE_HOST);
+SAME(LEVELZERO_MEMORY_DEVICE, ZE_MEMORY_TYPE_DEVICE);
+SAME(LEVELZERO_MEMORY_SHARED, ZE_MEMORY_TYPE_SHARED);
 SAME(LEVELZERO_IS_TRACER_DESC, ZEL_STRUCTURE_TYPE_TRACER_DESC);
 SAME(LEVELZERO_POOL_HOST_VISIBLE, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
 SAME(LEVELZERO_POOL_IPC, ZE_EVENT_POOL_FLAG_IPC);
@@ -53,6 +60,15 @@ PLACE(kernel_desc, name, kernel_desc_t, pKernelName);
 SIZE(group_count, group_count_t);
 SIZE(copy_region, copy_region_t);
 PLACE(copy_region, size, copy_region_t, width);
+SIZE(fence_desc, fence_desc_t);
+SIZE(memory_properties, memory_allocation_properties_t);
+PLACE(memory_properties, type, memory_allocation_properties_t, type);
+SIZE(image_desc, image_desc_t);
+PLACE(image_desc, layout, image_desc_t, format.layout);
+PLACE(image_desc, width, image_desc_t, width);
+PLACE(image_desc, levels, image_desc_t, arraylevels);
+SIZE(copy_region, image_region_t);
+PLACE(copy_region, size, image_region_t, width);
 SIZE(timestamps, kernel_timestamp_result_t);
 PLACE(timestamps, start, kernel_timestamp_result_t, global.kernelStart);
 PLACE(timestamps, end, kernel_timestamp_result_t, global.kernelEnd);
@@ -69,13 +85,59 @@ SAME(offsetof(struct levelzero_tracer_desc, user_data), offsetof(zel_tracer_desc
 #define OF_CommandListAppendMemoryCopyRegion	    command_list_append_memory_copy_region
 #define OF_CommandListAppendMemoryCopyFromContext   command_list_append_memory_copy_from_context
 #define OF_CommandListAppendMemoryFill		    command_list_append_memory_fill
+#define OF_CommandListAppendImageCopy		    command_list_append_image_copy
+#define OF_CommandListAppendImageCopyRegion	    command_list_append_image_copy_region
+#define OF_CommandListAppendImageCopyToMemory	    command_list_append_image_copy_to_memory
+#define OF_CommandListAppendImageCopyFromMemory	    command_list_append_image_copy_from_memory
+#define OF_CommandListAppendBarrier		    command_list_append_barrier
+#define OF_CommandListAppendMemoryRangesBarrier	    command_list_append_memory_ranges_barrier
+#define OF_CommandListAppendWriteGlobalTimestamp    command_list_append_write_global_timestamp
+#define OF_CommandListAppendQueryKernelTimestamps   command_list_append_query_kernel_timestamps
 #define ARGUMENTS(at, call)                                                                        \
 	ARGUMENT(at, call, phSignalEvent);                                                         \
 	ARGUMENT(0, call, phCommandList);
-#define COMMAND(number, kind, name, event) ARGUMENTS(event, OF_##name)
+#define COMMAND(number, kind, name, event) IF_OLD_##number(ARGUMENTS(event, OF_##name))
+#define KEEP(...)			   __VA_ARGS__
+#define DROP(...)
+#define IF_OLD_1 KEEP
+#define IF_OLD_2 KEEP
+#define IF_OLD_3 KEEP
+#define IF_OLD_4 KEEP
+#define IF_OLD_5 KEEP
+#define IF_OLD_6 KEEP
+#define IF_OLD_7 KEEP
+/* Version 1.8 has no structures for the arguments of these. */
+#define IF_OLD_12 DROP
+#define IF_OLD_13 DROP
+#define IF_OLD_14 KEEP
+#define IF_OLD_15 KEEP
+#define IF_OLD_16 KEEP
+#define IF_OLD_17 KEEP
+#define IF_OLD_18 DROP
+#define IF_OLD_19 DROP
 LEVELZERO_COMMANDS(COMMAND)
 #undef COMMAND
 
+ARGUMENT(1, command_list_append_barrier, phSignalEvent);
+ARGUMENT(4, command_list_append_memory_ranges_barrier, phSignalEvent);
+ARGUMENT(1, command_list_append_signal_event, phEvent);
+ARGUMENT(2, command_list_append_write_global_timestamp, phSignalEvent);
+ARGUMENT(5, command_list_append_query_kernel_timestamps, phSignalEvent);
+ARGUMENT(5, command_list_append_memory_copy_region, psrcptr);
+ARGUMENT(3, command_list_append_memory_copy_from_context, psrcptr);
+ARGUMENT(2, command_list_append_image_copy, phSrcImage);
+ARGUMENT(4, command_list_append_image_copy_region, ppSrcRegion);
+ARGUMENT(2, command_list_append_image_copy_to_memory, phSrcImage);
+ARGUMENT(3, command_list_append_image_copy_to_memory, ppSrcRegion);
+ARGUMENT(3, command_list_append_image_copy_from_memory, ppDstRegion);
+ARGUMENT(1, command_queue_execute_command_lists, pnumCommandLists);
+ARGUMENT(2, command_queue_execute_command_lists, pphCommandLists);
+ARGUMENT(3, command_queue_execute_command_lists, phFence);
+ARGUMENT(1, command_queue_create, phDevice);
+ARGUMENT(3, command_queue_create, pphCommandQueue);
+ARGUMENT(2, fence_create, pphFence);
+ARGUMENT(2, image_create, pdesc);
+ARGUMENT(3, image_create, pphImage);
 ARGUMENT(1, command_list_append_launch_kernel, phKernel);
 ARGUMENT(2, command_list_append_launch_kernel, ppLaunchFuncArgs);
 ARGUMENT(3, command_list_append_memory_copy, psize);

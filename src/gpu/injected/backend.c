@@ -124,6 +124,11 @@ static bool backend_has_connected(const struct gpu_backend *b, uint32_t process)
 	return injected_has_connected(b->libraries, process);
 }
 
+static bool backend_reports(const struct gpu_backend *b, uint32_t process, uint32_t api)
+{
+	return injected_reports(b->libraries, process, api);
+}
+
 static bool backend_is_taken(const struct gpu_backend *b, uint32_t process)
 {
 	return injected_is_taken(b->libraries, process);
@@ -156,6 +161,7 @@ const struct gpu_backend_ops injected_backend = {
 	.stop = backend_stop,
 	.finish = backend_finish,
 	.has_connected = backend_has_connected,
+	.reports = backend_reports,
 	.is_taken = backend_is_taken,
 	.is_finalized = backend_is_finalized,
 	.stats = backend_stats,

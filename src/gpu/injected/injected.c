@@ -412,6 +412,13 @@ bool injected_has_connected(const struct injected *s, uint32_t process)
 	return map_get(&s->connected, process);
 }
 
+bool injected_reports(const struct injected *s, uint32_t process, uint32_t api)
+{
+	const uint64_t *state = map_get(&s->connected, process);
+
+	return state && *state & (uint64_t)PROCESS_REPORTS << api;
+}
+
 bool injected_is_taken(const struct injected *s, uint32_t process)
 {
 	const uint64_t *state = map_get(&s->connected, process);

@@ -17,6 +17,7 @@ enum process_state {
 	PROCESS_TAKEN = 2, /* another tool held the tracer when it was joined last */
 	PROCESS_COUNTED_TAKEN = 4,
 	PROCESS_FINALIZED = 8, /* the tracer is out of it */
+	PROCESS_REPORTS = 256, /* the first API was reported; that of each other is a bit above */
 };
 
 struct injected {

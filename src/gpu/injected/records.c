@@ -496,6 +496,14 @@ static void describe_tracer(
 		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
 }
 
+static void note_api(struct instance *i, uint32_t api)
+{
+	uint64_t *state = map_get(&i->injected->connected, i->process);
+
+	if (state)
+		*state |= (uint64_t)PROCESS_REPORTS << api;
+}
+
 static int decode_tracer(struct instance *i, const void *record, size_t size)
 {
 	struct buf line = BUF_INIT, *lines = &i->injected->tracer_lines;
@@ -505,6 +513,7 @@ static int decode_tracer(struct instance *i, const void *record, size_t size)
 	memcpy(&c, record, sizeof(c));
 	if (c.path_size > size - sizeof(c) || c.path_size > 4096 || c.api >= WIRE_APIS)
 		return -EPROTO;
+	note_api(i, c.api);
 	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
 	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
 		if (lines->size)

@@ -4,7 +4,7 @@
 #define NAME(number, kind, name, ...) [number] = "ze" #name,
 // clang-format off
 static const char *const call_names[LEVELZERO_CALL_NUMBERS] = {
-	LEVELZERO_COMMANDS(NAME) LEVELZERO_WAITS(NAME)};
+	LEVELZERO_COMMANDS(NAME) LEVELZERO_EXECUTIONS(NAME) LEVELZERO_WAITS(NAME)};
 // clang-format on
 
 static uint32_t call_index(uint32_t call)

@@ -22,6 +22,9 @@ enum {
 	LEVELZERO_IS_DEVICE_PROPERTIES = 0x3, /* the timer's resolution is in nanoseconds */
 	LEVELZERO_IS_EVENT_POOL_DESC = 0x10,
 	LEVELZERO_IS_EVENT_DESC = 0x11,
+	LEVELZERO_IS_FENCE_DESC = 0x12,
+	LEVELZERO_IS_IMAGE_DESC = 0x13,
+	LEVELZERO_IS_MEMORY_PROPERTIES = 0x17,
 	LEVELZERO_IS_DEVICE_PROPERTIES_1_2 = 0x00020006, /* it is in cycles a second */
 	LEVELZERO_IS_TRACER_DESC = 0x1,
 };
@@ -30,6 +33,15 @@ enum {
 	LEVELZERO_POOL_HOST_VISIBLE = 1 << 0,
 	LEVELZERO_POOL_IPC = 1 << 1,
 	LEVELZERO_POOL_TIMESTAMPS = 1 << 2,
+};
+
+/* Where memory is. */
+enum {
+	LEVELZERO_MEMORY_UNKNOWN = 0, /* to the driver: the program's own */
+	LEVELZERO_MEMORY_HOST = 1,
+	LEVELZERO_MEMORY_DEVICE = 2,
+	LEVELZERO_MEMORY_SHARED = 3,
+	LEVELZERO_MEMORY_IMPORTED = 4,
 };
 
 enum { LEVELZERO_PROLOGUE = 0, LEVELZERO_EPILOGUE = 1 };
@@ -76,6 +88,28 @@ struct levelzero_copy_region {
 	uint32_t size[3]; /* the depth may be 0 */
 };
 
+struct levelzero_fence_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t flags;
+};
+
+struct levelzero_memory_properties {
+	uint32_t stype;
+	void *next;
+	uint32_t type;
+	uint64_t id, page_size;
+};
+
+struct levelzero_image_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t flags, type;
+	uint32_t layout, format[5];
+	uint64_t width;
+	uint32_t height, depth, levels, mipmaps;
+};
+
 /* In cycles of the device's timer. The second pair counts only while the context ran. */
 struct levelzero_timestamps {
 	uint64_t start, end;
@@ -107,6 +141,14 @@ typedef void levelzero_callback(void **arguments, int32_t result, void *user_dat
 	FUNCTION(int32_t, zeEventHostReset, (void *event))                                         \
 	FUNCTION(int32_t, zeEventQueryKernelTimestamp,                                             \
 		(void *event, struct levelzero_timestamps *ret))                                   \
+	FUNCTION(int32_t, zeFenceCreate,                                                           \
+		(void *queue, const struct levelzero_fence_desc *desc, void **ret))                \
+	FUNCTION(int32_t, zeFenceDestroy, (void *fence))                                           \
+	FUNCTION(int32_t, zeFenceQueryStatus, (void *fence))                                       \
+	FUNCTION(int32_t, zeFenceReset, (void *fence))                                             \
+	FUNCTION(int32_t, zeMemGetAllocProperties,                                                 \
+		(void *context, const void *at, struct levelzero_memory_properties *ret,           \
+			void **ret_device))                                                        \
 	FUNCTION(int32_t, zelTracerCreate, (const struct levelzero_tracer_desc *desc, void **ret)) \
 	FUNCTION(int32_t, zelTracerDestroy, (void *tracer))                                        \
 	FUNCTION(int32_t, zelTracerSetEnabled, (void *tracer, uint8_t enable))

@@ -38,7 +38,7 @@ struct module {
 };
 
 /* A kernel's place, to be ended with its module. */
-struct place {
+struct code_place {
 	uint64_t address;
 	uint32_t next; /* of the same module, plus one */
 };
@@ -58,7 +58,7 @@ static struct {
 	int32_t (*image)(void *module, size_t *size, void *ret);
 	struct handles modules_by_handle;
 	struct module *modules;
-	struct place *places;
+	struct code_place *places;
 	uint32_t module_count, place_count;
 	struct note *notes; /* a ring: [sent, noted) */
 	uint32_t sent, noted;
@@ -161,9 +161,11 @@ static void note_place(struct module *m, uint64_t address, uint64_t size, const 
 {
 	struct note *n = next_note();
 
+	if (n && code.place_count == MODULES_MAX)
+		count(WIRE_LOST_IMAGES, 1);
 	if (!n || code.place_count == MODULES_MAX)
 		return;
-	code.places[code.place_count++] = (struct place){address, m->kernels};
+	code.places[code.place_count++] = (struct code_place){address, m->kernels};
 	m->kernels = code.place_count;
 	*n = (struct note){.image = -1, .device = m->device, .name = names_keep(name)};
 	n->code = (struct wire_code){.type = WIRE_CODE,

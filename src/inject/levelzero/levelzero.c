@@ -69,12 +69,15 @@ static enum wire_reason start(void)
 {
 	const struct levelzero_tracer_desc desc = {.stype = LEVELZERO_IS_TRACER_DESC};
 
-	if (objects_init() || pieces_init())
+	if (objects_init() || pieces_init() || recorded_init() || signals_init() || copies_init())
 		return WIRE_REASON_MEMORY;
 	if (!find_functions() || levelzero.zelTracerCreate(&desc, &tracer))
 		return WIRE_REASON_NO_TRACER;
 	objects_register();
-	pieces_register();
+	ends_register();
+	runs_register();
+	signals_register();
+	copies_register();
 	commands_register();
 	if (library.stalls)
 		code_register();
@@ -106,7 +109,7 @@ static void drain(void)
 		report_tracer();
 	introduced = true;
 	code_send();
-	pieces_drain(report_piece);
+	ends_drain(report_piece);
 	report_end_round();
 }
 
@@ -121,13 +124,13 @@ static void await_ends(void)
 	struct timespec step = {.tv_nsec = FINISH_STEP_NS};
 	uint64_t begun_ns = now_ns(), seen_ns = begun_ns, ended = 0;
 
-	while (pieces_waiting() && now_ns() - seen_ns < FINISH_PATIENCE_NS &&
+	while (ends_waiting() && now_ns() - seen_ns < FINISH_PATIENCE_NS &&
 		now_ns() - begun_ns < FINISH_MAX_NS) {
 		nanosleep(&step, NULL);
 		drain();
-		if (pieces_ended() != ended)
+		if (ends_ended() != ended)
 			seen_ns = now_ns();
-		ended = pieces_ended();
+		ended = ends_ended();
 	}
 }
 
@@ -136,24 +139,24 @@ static void finish(bool program_goes_on)
 	drain();
 	await_ends();
 	if (program_goes_on)
-		pieces_close();
+		ends_close();
 }
 
 static void leave(void)
 {
 	if (tracer)
 		levelzero.zelTracerSetEnabled(tracer, false);
-	pieces_close();
+	ends_close();
 }
 
 static const struct inject_api api = {
 	.start = start,
 	.follow_calls = follow_calls,
 	.drain = drain,
-	.sleep_ns = pieces_sleep_ns,
+	.sleep_ns = ends_sleep_ns,
 	.stop = stop,
 	.finish = finish,
-	.discard = pieces_close,
+	.discard = ends_close,
 	.leave = leave,
 };
 

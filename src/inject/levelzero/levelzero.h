@@ -5,15 +5,21 @@
  *
  *	levelzero.c   begin and end; the tracer
  *	commands.c    commands, each described, and waits: the launch path
- *	objects.c     contexts, command lists and kernels by their handles
+ *	copies.c      where copies go, and how much they copy
+ *	objects.c     contexts, queues, command lists and kernels by their handles
  *	gpus.c        devices, as they are reported; their timers
- *	pieces.c      commands whose end is awaited: the launch path, and our thread
+ *	pieces.c      memory for commands, and events of ours: the launch path
+ *	ends.c        commands whose end is awaited: the launch path, and our thread
+ *	recorded.c    recorded lists: what is in them
+ *	runs.c        their executions: the launch path
+ *	signals.c     fences and events that tell when these are over
  *	report.c      work as records: our thread
  *	code.c        images of code, and where kernels are: where they are made, and our thread
  *
- * Commands of immediate lists are reported, as they run once, and at once. The program is to see
- * nothing of this: commands without an event get one of ours, with timestamps; pools of events that
- * the program makes get timestamps, too, and its events are read before it can reset them.
+ * Commands of immediate lists run once, and at once. Those of recorded lists run whenever the
+ * program executes the list. The program is to see nothing of this: commands without an event get
+ * one of ours, with timestamps; pools of events that the program makes get timestamps, too, and its
+ * events are read before it can reset them. Executions without a fence get one of ours.
  *
  * `levelzero` is constant before the first callback.
  */
@@ -27,6 +33,7 @@
 #include "inject/launches.h"
 #include "inject/levelzero/abi.h"
 #include "inject/library.h"
+#include "inject/links.h"
 #include "inject/names.h"
 #include "vendor/intel/calls.h"
 
@@ -36,11 +43,18 @@ extern struct levelzero_functions levelzero;
  * it. */
 bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after);
 void commands_register(void);
+int copies_init(void);
+void copies_register(void);
 void objects_register(void);
-void pieces_register(void);
+void ends_register(void);
+void runs_register(void);
+void signals_register(void);
 void code_register(void);
 /* A function of the loader's; NULL: it has none of this name. */
 void *loader_symbol(const char *name);
+
+#define PIECES_CHUNK 256u
+#define PIECES_MAX   (384u * PIECES_CHUNK) /* with an event of ours */
 
 /* --- gpus.c    */
 
@@ -71,33 +85,81 @@ uint64_t gpus_unwrap(const struct device *d, uint64_t timestamp);
 /* Our thread: sends it, once. */
 void gpus_introduce(struct device *d);
 
+/* --- commands.c */
+
+uint32_t commands_next_id(void);
+/* What a command is to do, by the addresses of its arguments. */
+#define COMMAND(number, kind, name, ...) void describe_##name(struct work *w, void **arguments);
+struct work;
+LEVELZERO_COPIES(COMMAND)
+#undef COMMAND
+
 /* --- objects.c */
 
 struct context {
 	void *handle;
-	uint32_t number;  /* as work names it */
-	uint64_t free;	  /* pieces with an event of ours in this context: pieces.c */
-	void *pools[192]; /* so many chunks of them */
+	uint32_t number;      /* as work names it */
+	uint64_t free;	      /* a stack of pieces with an event of ours in this context */
+	uint32_t piece_count; /* that are its own, wherever they are */
 	uint32_t pool_count;
+	void *pools[PIECES_MAX / PIECES_CHUNK];
 	bool gone; /* the program has destroyed it */
 };
 
+/* Where work runs, as it is reported. */
+struct place {
+	uint32_t context, stream; /* numbers; 0: not known */
+	uint16_t device;	  /* index */
+};
+
+/* Under the lock of pieces, but for what never changes. */
 struct list {
+	uint32_t next; /* of those that run with the same signal (signals.c), or are free */
 	struct context *context; /* NULL: there is no room for the list */
-	uint32_t number;
-	uint16_t device; /* index */
+	struct place place;
 	bool immediate;
+	/* of a recorded list: */
+	struct links_list steps; /* pieces */
+	uint32_t step_count;
+	uint32_t left_out; /* commands that there was no room for */
+	/* the queue, by its number, on which an earlier run may go on that nobody waits for any
+	 * more; 0: there is none */
+	uint32_t doubtful;
+	struct run {
+		struct signal *signal; /* NULL: it does not run */
+		struct place place;
+		uint32_t correlation;
+		uint64_t start_ns, returned_ns; /* of the call */
+		bool clean;			/* no event of ours was signalled when it began */
+		bool alone;			/* when it is over, all earlier ones are */
+	} run;
+};
+
+struct queue {
+	uint32_t next; /* those that are free */
+	void *handle;
+	struct place place;
+	uint32_t signals; /* with fences of ours, which it keeps */
+	uint32_t signal_count, next_signal;
 };
 
 struct kernel {
+	uint32_t next; /* those that are free */
 	struct named *name;
 	uint32_t block[3];
 };
 
+extern struct links lists;
+
 int objects_init(void);
 /* NULL: it is not known. */
 struct list *objects_list(const void *list);
+struct queue *objects_queue(const void *queue);
 struct kernel *objects_kernel(const void *kernel);
+/* Under the lock of pieces: each recorded list of a context. */
+void objects_each_list(struct context *c, void (*visit)(struct list *l));
+/* No piece names it any more. */
+void objects_free_context(struct context *c);
 
 /* The number of a context, as work names it; 0: there is no room for it. Any thread. */
 uint32_t objects_context(void *context);
@@ -117,41 +179,135 @@ struct work {
 	const char *name; /* of a kernel; NULL: it is none */
 	uint64_t bytes;
 	uint32_t grid[3], block[3];
-	uint8_t kind; /* enum wire_work_kind */
+	uint8_t kind; /* enum wire_work_kind; 0: nothing, it only signals an event */
+	uint8_t copy_kind, source_memory, target_memory; /* as struct wire_op has them */
 };
 
-/* A command, from its call until its work is reported. */
+/* A command, from its call until its work is reported; or one of a recorded list, until that is
+ * reset. */
 struct piece {
-	uint32_t next; /* index plus one; 0: the last */
-	struct context *context;
-	void *own;   /* an event of ours, which the piece keeps */
+	uint32_t next;			      /* first of all: links.h */
+	uint32_t before, after;		      /* of those that wait: a list */
+	uint32_t bucket_before, bucket_after; /* and those whose events have one hash */
+	struct context *context;	      /* of `own` */
+	void *own;   /* an event of ours, which the piece keeps; NULL: it has none */
 	void *event; /* that it waits for: this one, or the program's */
-	struct list *list;
+	struct place place;
 	struct open_call open;
 	struct work work;
 	uint64_t returned_ns;
+	uint64_t node;	   /* of a recorded list: its number */
+	struct list *list; /* whose step it is; NULL: it is none */
+	bool is_shared;	   /* a step, whose event is another's, too: its times say nothing */
+	bool is_fresh;	   /* a step, whose event was not signalled when its run began */
+	bool is_stale;	   /* its event is signalled since before, with the times below */
 	bool has_times;
 	uint64_t start, end; /* timestamps */
 };
 
 int pieces_init(void);
+/* The lock is for all that waits, and for recorded lists. False: the thread has it already, as what
+ * we do with events of ours is traced like all calls; or this is a forked child, where another
+ * thread may have had it. */
+bool pieces_lock(void);
+void pieces_unlock(void);
+extern struct links pieces;
 /* The launch path. NULL: there are too many. */
 struct piece *pieces_take(struct context *c);
+/* So too of one without an event. Any thread. */
+struct piece *pieces_take_blank(void);
 void pieces_give_back(struct piece *p);
-/* Its call has returned. */
-void pieces_push(struct piece *p);
-/* The program is about to let go of an event, or to use it again. */
-void pieces_settle(const void *event);
-/* So too of a context: none of our events in it is used any more. */
+/* One whose event may be signalled. */
+void pieces_use_again(struct piece *p);
+/* Under the lock: none of our events in it is used any more. */
 void pieces_leave_context(struct context *c);
+
+/* --- ends.c */
+
+/* Its event is about to be signalled, perhaps again. */
+void ends_prepare(struct piece *p);
+/* Its call has returned. */
+void ends_push(struct piece *p);
+/* The program is about to let go of an event, or to use it again. */
+void ends_settle(const void *event);
+/* So too under the lock. */
+void ends_settle_locked(const void *event);
+/* Under the lock: it has ended; our thread is to report it. */
+void ends_add(struct piece *p);
+/* Under the lock: all that was appended to lists of a context counts as ended. */
+void ends_leave_context(const struct context *c);
+/* Reads the times of a piece whose event is signalled, if it has any. */
+void ends_read_times(struct piece *p);
+/* There is something to wait for. */
+void ends_wake(void);
 /* Our thread: all pieces that have ended. */
-void pieces_drain(void (*visit)(struct piece *p));
+void ends_drain(void (*visit)(struct piece *p));
 /* Our thread: those that are left are let go. */
-void pieces_close(void);
-uint64_t pieces_sleep_ns(uint64_t most_ns);
+void ends_close(void);
+bool ends_are_closed(void);
+uint64_t ends_sleep_ns(uint64_t most_ns);
 /* Our thread: whether any are waited for; how many have ended so far. */
-bool pieces_waiting(void);
-uint64_t pieces_ended(void);
+bool ends_waiting(void);
+uint64_t ends_ended(void);
+
+/* --- recorded.c */
+
+int recorded_init(void);
+/* A command was appended to a recorded list. */
+void recorded_add(struct list *l, struct piece *p);
+/* Under the lock: the list is empty from here on. */
+void recorded_clear(struct list *l);
+/* Under the lock: an event is about to be reset, or used again: of the step that has it, the times
+ * are kept. */
+void recorded_settle(const void *event);
+
+/* Under the lock. */
+void run_begin(
+	struct list *l, struct signal *s, const struct place *place, const struct open_call *open);
+/* It is over, or was given up: its work is reported, with the times that can be read. */
+void run_end(struct list *l, bool is_over);
+/* It was refused: nothing came of it. */
+void run_drop(struct list *l);
+/* There is nothing that tells of it: its work has no times. NULL: it is not even reported. */
+void run_unseen(struct list *l, const struct place *place, const struct wire_call *call);
+
+/* --- signals.c: under the lock of pieces, but for what is marked */
+
+struct signal {
+	uint32_t next;		/* first of all: those that are free (links.h) */
+	uint32_t before, after; /* of those that are waited for */
+	uint32_t of_queue;	/* the next one with a fence of ours */
+	uint32_t lists;		/* the first that runs; 0: it is not waited for */
+	void *fence, *event;	/* one of them */
+	bool is_used;		/* a fence of ours: it was given to a call */
+	struct piece *piece;	/* whose event it is */
+	struct place place;	/* of a fence: its queue's */
+};
+
+int signals_init(void);
+/* NULL: there is no room. */
+struct signal *signal_new(const struct signal *as);
+/* One that is no fence, which nothing waits for. */
+void signal_drop(struct signal *s);
+bool signal_has_come(const struct signal *s);
+void signal_enter(struct signal *s, struct list *l);
+void signal_leave(struct signal *s, struct list *l);
+/* Its lists have run, or are given up; what was no fence is dropped. */
+void signal_end_lists(struct signal *s, bool is_over);
+/* NULL: it is not known. Any thread. */
+struct signal *signal_of_fence(const void *fence);
+/* With a fence of ours; NULL: there are too many. */
+struct signal *signal_take_ours(struct queue *q);
+/* The program is about to let go of an event, or to use it again; or of a queue. */
+void signals_settle(const void *event);
+void signals_leave_queue(struct queue *q);
+/* Where the queue of a fence is; NULL: not known. Any thread. */
+const struct place *signals_place(const void *fence);
+/* Ends the lists of those that have come. */
+void signals_look(void);
+void signals_close(void);
+/* Any thread. */
+bool signals_waiting(void);
 
 /* --- report.c */
 

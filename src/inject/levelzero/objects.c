@@ -1,24 +1,35 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts, command lists and kernels by their handles, from where they are made. What is known of
- * one stays in memory for good, as work may name it later; the table of handles has the latest
- * object under an address.
+ * Contexts, queues, command lists and kernels by their handles, from where they are made to where
+ * they are destroyed. Their places are used again; their numbers, by which work is reported, are
+ * not.
+ *
+ * The lock is taken inside that of pieces, never around it.
  */
 #include <sys/mman.h>
 
 #include "inject/handles.h"
 #include "inject/levelzero/levelzero.h"
 
-#define CONTEXTS_MAX 256
+#define CONTEXTS_MAX 256u
+#define QUEUES_MAX   (1u << 14)
 #define LISTS_MAX    (1u << 18)
 #define KERNELS_MAX  (1u << 18)
 #define EXITS_MAX    8
 
-static struct handles lists_by_handle, kernels_by_handle;
+/* Objects of one kind. Each begins with its link. */
+struct objects {
+	struct links links;
+	struct links_list free;
+	uint32_t fresh, most;
+	struct handles by_handle;
+};
+
+struct links lists;
+
+static struct objects all_lists, all_queues, all_kernels;
 static struct context *contexts;
-static struct list *lists;
-static struct kernel *kernels;
-static uint32_t context_count, list_count, kernel_count;
+static uint32_t context_number, stream_number;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *reserve(size_t bytes)
@@ -29,73 +40,151 @@ static void *reserve(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+static int reserve_objects(struct objects *o, uint32_t most, size_t size)
+{
+	o->links = (struct links){.things = reserve(most * size), .size = size};
+	o->most = most;
+	return o->links.things ? handles_init(&o->by_handle) : -1;
+}
+
 int objects_init(void)
 {
 	int error = names_init();
 
-	error = error ?: handles_init(&lists_by_handle);
-	error = error ?: handles_init(&kernels_by_handle);
+	error = error ?: reserve_objects(&all_lists, LISTS_MAX, sizeof(struct list));
+	error = error ?: reserve_objects(&all_queues, QUEUES_MAX, sizeof(struct queue));
+	error = error ?: reserve_objects(&all_kernels, KERNELS_MAX, sizeof(struct kernel));
+	lists = all_lists.links;
 	contexts = reserve(CONTEXTS_MAX * sizeof(*contexts));
-	lists = reserve(LISTS_MAX * sizeof(*lists));
-	kernels = reserve(KERNELS_MAX * sizeof(*kernels));
-	return error ?: !contexts || !lists || !kernels ? -1 : 0;
+	return error ?: contexts ? 0 : -1;
 }
 
 struct list *objects_list(const void *list)
 {
-	return (struct list *)handles_get(&lists_by_handle, list);
+	return (struct list *)handles_get(&all_lists.by_handle, list);
+}
+
+struct queue *objects_queue(const void *queue)
+{
+	return (struct queue *)handles_get(&all_queues.by_handle, queue);
 }
 
 struct kernel *objects_kernel(const void *kernel)
 {
-	return (struct kernel *)handles_get(&kernels_by_handle, kernel);
+	return (struct kernel *)handles_get(&all_kernels.by_handle, kernel);
 }
 
 /* --- under the lock */
 
-static struct context *find_context(void *handle)
+static void *new_object(struct objects *o)
 {
-	struct context *c;
+	void *object = links_shift(&o->links, &o->free);
 
-	for (uint32_t n = context_count; n; n--)
-		if (contexts[n - 1].handle == handle && !contexts[n - 1].gone)
-			return &contexts[n - 1];
-	if (context_count == CONTEXTS_MAX)
-		return NULL;
-	c = &contexts[context_count++];
-	c->handle = handle;
-	c->number = LEVELZERO_API << WIRE_API_SHIFT | context_count;
+	return object ?: links_take_fresh(&o->links, &o->fresh, o->most);
+}
+
+static bool may_go(uintptr_t object)
+{
+	return !object;
+}
+
+/* It had no room in the table: then it is not known. */
+static void put_object(struct objects *o, void *handle, void *object)
+{
+	if (!handles_put(&o->by_handle, handle, (uintptr_t)object, may_go) && object)
+		links_append(&o->links, &o->free, object);
+}
+
+static void remove_object(struct objects *o, void *handle, void *object)
+{
+	handles_put(&o->by_handle, handle, 0, may_go);
+	links_append(&o->links, &o->free, object);
+}
+
+static struct context *find_context(const void *handle)
+{
+	for (uint32_t n = 0; n < CONTEXTS_MAX; n++)
+		if (contexts[n].handle == handle && !contexts[n].gone)
+			return &contexts[n];
+	return NULL;
+}
+
+static struct context *know_context(void *handle)
+{
+	struct context *c = find_context(handle);
+
+	for (uint32_t n = 0; n < CONTEXTS_MAX && !c; n++)
+		if (!contexts[n].handle)
+			c = &contexts[n];
+	if (c && !c->handle) {
+		c->handle = handle;
+		c->number = LEVELZERO_API << WIRE_API_SHIFT |
+			    (++context_number & ((1u << WIRE_API_SHIFT) - 1));
+	}
 	return c;
 }
 
-/* Stands for those that there is no room for, so that what is appended to them is counted. */
-static struct list left_out = {.immediate = true};
+void objects_free_context(struct context *c)
+{
+	pthread_mutex_lock(&lock);
+	c->free = 0;
+	c->gone = false;
+	c->handle = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+void objects_each_list(struct context *c, void (*visit)(struct list *l))
+{
+	for (uint32_t n = 1; n <= __atomic_load_n(&all_lists.fresh, __ATOMIC_RELAXED); n++) {
+		struct list *l = links_at(&lists, n);
+
+		if (l->context == c)
+			visit(l);
+	}
+}
+
+/* What work in it is reported with: no context if there are too many, or of devices. */
+static struct context *find_place(void *context, void *device, struct place *ret)
+{
+	int index = gpus_find(device);
+	struct context *c = index < 0 ? NULL : know_context(context);
+
+	*ret = (struct place){.context = c ? c->number : 0, .device = (uint16_t)(c ? index : 0)};
+	return c;
+}
 
 static void add_list(void *handle, void *context, void *device, bool immediate)
 {
-	int index = gpus_find(device);
-	struct context *c = index < 0 ? NULL : find_context(context);
-	struct list *l = immediate ? &left_out : NULL;
+	struct place place;
+	struct context *c = find_place(context, device, &place);
+	struct list *l = new_object(&all_lists);
 
-	if (c && list_count < LISTS_MAX) {
-		l = &lists[list_count++];
-		*l = (struct list){.context = c,
-			.number = list_count,
-			.device = (uint16_t)index,
-			.immediate = immediate};
+	if (l) {
+		place.stream = immediate ? ++stream_number : 0;
+		*l = (struct list){.context = c, .place = place, .immediate = immediate};
 	}
-	handles_put(&lists_by_handle, handle, (uintptr_t)l, NULL);
+	put_object(&all_lists, handle, l);
+}
+
+static void add_queue(void *handle, void *context, void *device)
+{
+	struct place place;
+	struct queue *q = find_place(context, device, &place) ? new_object(&all_queues) : NULL;
+
+	if (q) {
+		place.stream = ++stream_number;
+		*q = (struct queue){.handle = handle, .place = place};
+	}
+	put_object(&all_queues, handle, q);
 }
 
 static void add_kernel(void *handle, const char *name)
 {
-	struct kernel *k = NULL;
+	struct kernel *k = new_object(&all_kernels);
 
-	if (kernel_count < KERNELS_MAX) {
-		k = &kernels[kernel_count++];
+	if (k)
 		*k = (struct kernel){.name = names_keep(name), .block = {1, 1, 1}};
-	}
-	handles_put(&kernels_by_handle, handle, (uintptr_t)k, NULL);
+	put_object(&all_kernels, handle, k);
 }
 
 uint32_t objects_context(void *context)
@@ -147,6 +236,64 @@ static void after_create_list(void **arguments, int32_t result, void *unused, vo
 	list_is_made(arguments, result, false);
 }
 
+/* (list) */
+static void before_reset_list(void **arguments, int32_t result, void *unused, void **instance)
+{
+	struct list *l = objects_list(handle_at(arguments[0]));
+
+	if (!l || l->immediate || !pieces_lock())
+		return;
+	recorded_clear(l);
+	pieces_unlock();
+}
+
+/* Where the lock of pieces cannot be had, in a forked child, nothing is followed any more. */
+static void remove_destroyed(struct objects *o, void *handle, void *object)
+{
+	pthread_mutex_lock(&lock);
+	remove_object(o, handle, object);
+	pthread_mutex_unlock(&lock);
+}
+
+static void before_destroy_list(void **arguments, int32_t result, void *unused, void **instance)
+{
+	void *handle = handle_at(arguments[0]);
+	struct list *l = objects_list(handle);
+
+	if (!l || !pieces_lock())
+		return;
+	recorded_clear(l);
+	l->context = NULL;
+	remove_destroyed(&all_lists, handle, l);
+	pieces_unlock();
+}
+
+/* (context, device, description, ret) */
+static void after_create_queue(void **arguments, int32_t result, void *unused, void **instance)
+{
+	void **made = handle_at(arguments[3]);
+
+	if (result || !made || !*made || !is_alive())
+		return;
+	end_before_driver();
+	pthread_mutex_lock(&lock);
+	add_queue(*made, handle_at(arguments[0]), handle_at(arguments[1]));
+	pthread_mutex_unlock(&lock);
+}
+
+/* (queue) */
+static void before_destroy_queue(void **arguments, int32_t result, void *unused, void **instance)
+{
+	void *handle = handle_at(arguments[0]);
+	struct queue *q = objects_queue(handle);
+
+	if (!q || !pieces_lock())
+		return;
+	signals_leave_queue(q);
+	remove_destroyed(&all_queues, handle, q);
+	pieces_unlock();
+}
+
 /* (module, description, ret) */
 static void after_create_kernel(void **arguments, int32_t result, void *unused, void **instance)
 {
@@ -171,25 +318,52 @@ static void after_set_group_size(void **arguments, int32_t result, void *unused,
 		k->block[n] = *(uint32_t *)arguments[1 + n];
 }
 
+/* (kernel) */
+static void before_destroy_kernel(void **arguments, int32_t result, void *unused, void **instance)
+{
+	void *handle = handle_at(arguments[0]);
+	struct kernel *k = objects_kernel(handle);
+
+	if (!k || !pieces_lock())
+		return;
+	remove_destroyed(&all_kernels, handle, k);
+	pieces_unlock();
+}
+
+static void leave_list(struct list *l)
+{
+	recorded_clear(l);
+	l->context = NULL;
+}
+
 /* (context) */
 static void before_destroy_context(void **arguments, int32_t result, void *unused, void **instance)
 {
-	struct context *gone = NULL;
+	struct context *gone;
 
+	if (!pieces_lock())
+		return;
 	pthread_mutex_lock(&lock);
-	for (uint32_t n = 0; n < context_count; n++)
-		if (contexts[n].handle == handle_at(arguments[0]) && !contexts[n].gone)
-			gone = &contexts[n];
+	gone = find_context(handle_at(arguments[0]));
 	pthread_mutex_unlock(&lock);
-	if (gone)
+	if (gone && gone->handle) {
+		ends_leave_context(gone);
+		objects_each_list(gone, leave_list);
 		pieces_leave_context(gone);
+	}
+	pieces_unlock();
 }
 
 void objects_register(void)
 {
 	tracer_register("CommandListCreateImmediate", NULL, after_create_immediate);
 	tracer_register("CommandListCreate", NULL, after_create_list);
+	tracer_register("CommandListReset", before_reset_list, NULL);
+	tracer_register("CommandListDestroy", before_destroy_list, NULL);
+	tracer_register("CommandQueueCreate", NULL, after_create_queue);
+	tracer_register("CommandQueueDestroy", before_destroy_queue, NULL);
 	tracer_register("KernelCreate", NULL, after_create_kernel);
 	tracer_register("KernelSetGroupSize", NULL, after_set_group_size);
+	tracer_register("KernelDestroy", before_destroy_kernel, NULL);
 	tracer_register("ContextDestroy", before_destroy_context, NULL);
 }

@@ -20,7 +20,7 @@ static bool place(struct device *d, const struct piece *p, struct wire_work *ret
 
 	if (bits < 64)
 		cycles &= (1ull << bits) - 1;
-	if (!p->has_times || gpu_ns(d, cycles) > LONGEST_NS ||
+	if (!p->has_times || !(p->start | p->end) || gpu_ns(d, cycles) > LONGEST_NS ||
 		!clock_offset(&d->clock, p->returned_ns, &offset_ns, &error_ns))
 		return false;
 	end_ns = gpu_ns(d, gpus_unwrap(d, p->end)) - (uint64_t)offset_ns;
@@ -44,16 +44,20 @@ static void add_reported(const struct wire_work *w)
 
 void report_piece(struct piece *p)
 {
-	struct device *d = &gpus[p->list->device];
+	struct device *d = &gpus[p->place.device];
 	struct wire_work work = {.type = WIRE_WORK,
 		.kind = p->work.kind,
 		.correlation = p->open.correlation,
+		.graph_node = p->node,
 		.start_ns = p->returned_ns,
 		.end_ns = p->returned_ns};
 	struct wire_op op = {.kind = p->work.kind,
+		.copy_kind = p->work.copy_kind,
+		.source_memory = p->work.source_memory,
+		.target_memory = p->work.target_memory,
 		.device = d->record.number,
-		.context = p->list->context->number,
-		.stream = p->list->number};
+		.context = p->place.context,
+		.stream = p->place.stream};
 
 	memcpy(op.grid, p->work.grid, sizeof(op.grid));
 	memcpy(op.block, p->work.block, sizeof(op.block));

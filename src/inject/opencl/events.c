@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/links.h"
 #include "inject/opencl/opencl.h"
 
 #define PIECES	     65536u
@@ -27,20 +28,16 @@
 #define PAUSE_MAX_NS 24000000ull
 #define BATCH	     256
 
-struct list {
-	uint32_t first, last; /* index plus one; 0: empty */
-};
-
 static struct {
-	struct piece *pieces;
-	uint64_t free;	   /* number << 32 | index plus one */
+	struct links pieces;
+	uint64_t free;	   /* a stack: links.h */
 	uint32_t fresh;	   /* of the pieces: those that were ever taken */
-	uint32_t incoming; /* index plus one */
+	uint32_t incoming; /* a stack */
 	uint32_t held;	   /* events of which we hold a reference, or will */
 	uint32_t watched;  /* our thread looks */
 	uint32_t closed;
 	pthread_mutex_t lock; /* for what follows */
-	struct list waiting, ended;
+	struct links_list waiting, ended;
 	uint64_t round, pause_ns, ended_count;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .pause_ns = PAUSE_NS};
 
@@ -55,47 +52,16 @@ int events_init(void)
 
 	if (memory == MAP_FAILED)
 		return -1;
-	events.pieces = memory;
+	events.pieces = (struct links){.things = memory, .size = sizeof(struct piece)};
 	return 0;
 }
 
 static struct piece *at(uint32_t one_more)
 {
-	return &events.pieces[one_more - 1];
-}
-
-static uint32_t number_of(const struct piece *p)
-{
-	return (uint32_t)(p - events.pieces) + 1;
+	return links_at(&events.pieces, one_more);
 }
 
 /* --- the launch path */
-
-static struct piece *take_free(void)
-{
-	uint64_t head = __atomic_load_n(&events.free, __ATOMIC_ACQUIRE), next;
-
-	do {
-		if (!(uint32_t)head)
-			return NULL;
-		next = ((head >> 32) + 1) << 32 |
-		       __atomic_load_n(&at((uint32_t)head)->next, __ATOMIC_RELAXED);
-	} while (!__atomic_compare_exchange_n(
-		&events.free, &head, next, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-	return at((uint32_t)head);
-}
-
-static struct piece *take_fresh(void)
-{
-	uint32_t n = __atomic_load_n(&events.fresh, __ATOMIC_RELAXED);
-
-	do {
-		if (n == PIECES)
-			return NULL;
-	} while (!__atomic_compare_exchange_n(
-		&events.fresh, &n, n + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return at(n + 1);
-}
 
 struct piece *events_take(bool timed)
 {
@@ -103,9 +69,9 @@ struct piece *events_take(bool timed)
 
 	if (timed && __atomic_load_n(&events.held, __ATOMIC_RELAXED) >= EVENTS_MAX)
 		return NULL;
-	p = take_free();
+	p = links_take(&events.pieces, &events.free);
 	if (!p)
-		p = take_fresh();
+		p = links_take_fresh(&events.pieces, &events.fresh, PIECES);
 	if (p) {
 		p->event = NULL;
 		p->stands_for = 0;
@@ -116,30 +82,14 @@ struct piece *events_take(bool timed)
 
 void events_give_back(struct piece *p)
 {
-	uint64_t head = __atomic_load_n(&events.free, __ATOMIC_RELAXED), next;
-
-	do {
-		__atomic_store_n(&p->next, (uint32_t)head, __ATOMIC_RELAXED);
-		next = ((head >> 32) + 1) << 32 | number_of(p);
-	} while (!__atomic_compare_exchange_n(
-		&events.free, &head, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-static void push(struct piece *p)
-{
-	uint32_t head = __atomic_load_n(&events.incoming, __ATOMIC_RELAXED), own = number_of(p);
-
-	do
-		p->next = head;
-	while (!__atomic_compare_exchange_n(
-		&events.incoming, &head, own, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	links_give_back(&events.pieces, &events.free, p);
 }
 
 void events_push(struct piece *p)
 {
 	if (p->event)
 		__atomic_fetch_add(&events.held, 1, __ATOMIC_RELAXED);
-	push(p);
+	links_push(&events.pieces, &events.incoming, p);
 	if (__atomic_load_n(&events.closed, __ATOMIC_SEQ_CST)) {
 		events_close();
 		return;
@@ -151,45 +101,16 @@ void events_push(struct piece *p)
 
 /* --- under the lock */
 
-static void append(struct list *l, struct piece *p)
+static void append(struct links_list *l, struct piece *p)
 {
-	p->next = 0;
-	if (l->last)
-		at(l->last)->next = number_of(p);
-	else
-		l->first = number_of(p);
-	l->last = number_of(p);
+	links_append(&events.pieces, l, p);
 }
 
-static void append_list(struct list *l, const struct list *more)
-{
-	if (!more->first)
-		return;
-	if (l->last)
-		at(l->last)->next = more->first;
-	else
-		l->first = more->first;
-	l->last = more->last;
-}
-
-/* The latest is the first of them. */
 static void take_incoming(void)
 {
-	uint32_t n = __atomic_exchange_n(&events.incoming, 0, __ATOMIC_SEQ_CST), before = 0;
+	struct links_list all = links_take_all(&events.pieces, &events.incoming);
 
-	while (n) {
-		uint32_t next = at(n)->next;
-
-		at(n)->next = before;
-		before = n;
-		n = next;
-	}
-	while (before) {
-		struct piece *p = at(before);
-
-		before = p->next;
-		append(&events.waiting, p);
-	}
+	links_append_list(&events.pieces, &events.waiting, &all);
 }
 
 static void let_go(struct piece *p)
@@ -228,7 +149,7 @@ static bool has_ended(struct piece *p)
 }
 
 struct look {
-	struct list kept, asked; /* asked: out of order, and looked at */
+	struct links_list kept, asked; /* asked: out of order, and looked at */
 	uint32_t unordered;
 	bool any_ended;
 };
@@ -267,7 +188,7 @@ static void look_at_all(void)
 		look_at(&look, p);
 	}
 	events.waiting = look.kept;
-	append_list(&events.waiting, &look.asked);
+	links_append_list(&events.pieces, &events.waiting, &look.asked);
 	if (look.any_ended)
 		events.pause_ns = PAUSE_NS;
 	else if (events.pause_ns < PAUSE_MAX_NS)
@@ -326,20 +247,20 @@ void events_close(void)
 			let_go(p);
 		events_give_back(p);
 	}
-	events.waiting = (struct list){0};
+	events.waiting = (struct links_list){0};
 	unlock();
 }
 
 /* --- our thread */
 
-static struct list take_ended(void)
+static struct links_list take_ended(void)
 {
-	struct list ended = {0};
+	struct links_list ended = {0};
 
 	if (!lock())
 		return ended;
 	ended = events.ended;
-	events.ended = (struct list){0};
+	events.ended = (struct links_list){0};
 	unlock();
 	return ended;
 }
@@ -353,7 +274,7 @@ static void rest(void)
 }
 
 /* Those that are kept come first the next time. */
-static struct list kept;
+static struct links_list kept;
 
 static void visit_batch(void (*visit)(struct piece *[], size_t, bool), struct piece *batch[],
 	size_t count, bool may_wait)
@@ -370,15 +291,15 @@ static void visit_batch(void (*visit)(struct piece *[], size_t, bool), struct pi
 void events_drain(void (*visit)(struct piece *pieces[], size_t count, bool may_wait), bool may_wait)
 {
 	struct piece *batch[BATCH];
-	struct list ended = kept, new;
+	struct links_list ended = kept, new;
 	uint32_t n;
 
 	pthread_mutex_lock(&library.no_fork);
 	events_look();
 	pthread_mutex_unlock(&library.no_fork);
 	new = take_ended();
-	append_list(&ended, &new);
-	kept = (struct list){0};
+	links_append_list(&events.pieces, &ended, &new);
+	kept = (struct links_list){0};
 	for (n = ended.first; n;) {
 		size_t count = 0;
 

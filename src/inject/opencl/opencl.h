@@ -124,7 +124,7 @@ enum { TIME_QUEUED, TIME_SUBMITTED, TIME_START, TIME_END, TIMES };
 
 /* A command that was accepted, until its work is reported. */
 struct piece {
-	uint32_t next; /* index plus one; 0: the last */
+	uint32_t next; /* first of all: links.h */
 	uint32_t correlation;
 	struct queue *queue;
 	void *event; /* of which we hold a reference; NULL: there is none */

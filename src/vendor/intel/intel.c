@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/intel/intel.h"
 
+#include "vendor/intel/calls.h"
+
 static const struct vendor_api apis[] = {
 	{"ze", "Level Zero", "Level_Zero"},
 	{0},
@@ -22,4 +24,7 @@ const struct vendor vendor_intel = {
 	.libraries = libraries,
 	.other_drivers = drivers,
 	.stalls = &intel_stalls,
+	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
+		  "layer, or it ran already",
+	.api = LEVELZERO_API,
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/opencl/opencl.h"
 
+#include "vendor/opencl/calls.h"
+
 static const struct vendor_api apis[] = {
 	{"cl", "OpenCL", "OpenCL"},
 	{0},
@@ -23,5 +25,8 @@ const struct vendor vendor_opencl = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = opencl_drivers,
+	.unseen = "its loader knows no layers, as that of the CUDA toolkit, or it is linked to a "
+		  "driver, or it ran already",
+	.api = OPENCL_API,
 	.injection_variable = OPENCL_LAYERS_VARIABLE,
 };

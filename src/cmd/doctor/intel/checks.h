@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of Linux's xe driver, for Intel's GPUs. */
+/* The checks of Level Zero's loader, of Intel's GPUs and of their driver, Linux's xe. */
 #pragma once
 
 #include "cmd/doctor/doctor.h"
 
 extern const struct doctor_check intel_checks[]; /* up to a row without a key */
+/* stalls.c: whether instructions may be sampled. */
+void intel_check_stalls(struct doctor *d, struct finding *f);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Drivers of Level Zero that lie about times: what contradicts itself has no time in the profile, and is counted; of
+# immediate lists and of recorded ones. And programs whose Level Zero nobody sees.
+. "$(dirname "$0")/tap.sh"
+build=$(cd "$build" && pwd)
+target=$build/tests/targets/levelzero
+export XPUPROF_LIBRARY="$build/libxpuprof-inject.so"
+unset CUDA_INJECTION64_PATH OPENCL_LAYERS LD_PRELOAD ZE_ENABLE_TRACING_LAYER
+export LD_LIBRARY_PATH="$build/sim/levelzero"
+
+field() {
+	xpuprof report --json p.xpu | python3 -c "import json, sys; r = json.load(sys.stdin); print($1)"
+}
+
+# recorded ARGUMENT...: sets kernels to "COUNT NANOSECONDS", losses
+recorded() {
+	run timeout -k 5 100 "$build/xpuprof" record -q -o p.xpu -- "$target" "$@"
+	kernels=$(field 'sum(k["count"] for k in r["kernels"]), sum(k["total_ns"] for k in r["kernels"])')
+	losses=$(field '{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}')
+}
+
+for lie in zero reversed early late huge none; do
+	export XPUPROF_SIM_ZE_LIE=$lie
+	recorded pieces 1000
+	is "$status: $kernels $losses" "0: 1000 0 {'gpu_untimed': 1000}" "$lie: the work is there, without times, and counted"
+	recorded lists 100
+	is "$status: $kernels $losses" "0: 100 0 {'gpu_untimed': 100}" "$lie: so is that of recorded lists"
+done
+unset XPUPROF_SIM_ZE_LIE
+run xpuprof report p.xpu
+has "$out" "100 pieces of GPU work without times of their own" "the report says so"
+
+# --- what nobody sees
+driver=$build/sim/levelzero/driver/libze_intel_gpu.so.1
+run timeout -k 5 100 "$build/xpuprof" record -o p.xpu -- python3 -c "import ctypes; ctypes.CDLL('$driver').zeInit(0)"
+if [ "$(field 'r["samples"] > 0')" = True ]; then
+	is "$(field 'r["losses"]["gpu_never_connected"]')" 1 "a program that is linked to a driver is counted"
+	has "$err" "uses Level Zero, and that is not recorded: it found zeInit by dlsym or is linked to a driver" "and it is said why"
+	run timeout -k 5 100 "$build/xpuprof" record -o p.xpu -- "$target" pieces 10
+	lacks "$err" "is not recorded" "of one that is recorded nothing of this is said"
+else
+	skip "a program that is linked to a driver is counted" "no mappings are reported here"
+fi
+done_testing
