@@ -163,7 +163,7 @@ lacks "$(nm -D "$build/libxpuprof-inject.so")" " T rocprofiler_configure" "a lib
 if [ ! -e /opt/rocm/lib/librocprofiler-sdk.so.1 ] && [ ! -e /usr/lib/x86_64-linux-gnu/librocprofiler-sdk.so.1 ]; then
 	LD_LIBRARY_PATH=$build/sim/amd/alone run timeout -k 5 60 "$build/xpuprof" record -o p.xpu -- "$target" failed
 	is "$status: $out" "0: 50" "where it is not installed, programs run on"
-	has "$err" "1 process that mapped a GPU driver and never connected" "and that they are not recorded is said"
+	has "$err" "1 process that mapped a GPU driver of which nothing was recorded" "and that they are not recorded is said"
 	LD_LIBRARY_PATH=$plain run xpuprof record -q -o p.xpu -- sh -c "$show"
 	is "$out" " " "nothing is set there"
 else

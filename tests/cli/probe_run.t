@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
-from probing import BLOCKS, COUNT, DATA, GRID, SECONDS, SHAPES, TARGET, WARPS, answer, entries, environment, launches_of, probe
+from probing import BLOCKS, COUNT, DATA, GRID, OBJECTS, SECONDS, SHAPES, TARGET, WARPS, answer, entries, environment, launches_of, probe
 
 # Warps of which some thread has something to add, and one of these not all.
 BUSY_WARPS = (COUNT + 31) // 32

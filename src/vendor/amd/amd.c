@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/amd/amd.h"
 
+#include "vendor/amd/calls.h"
 #include "vendor/amd/stalls.h"
 
 static const struct vendor_api apis[] = {
@@ -33,4 +34,6 @@ const struct vendor vendor_amd = {
 	.other_drivers = drivers,
 	.injection_variable = AMD_TOOLS_VARIABLE,
 	.stalls = &amd_stalls,
+	.unseen = "there is no rocprofiler-sdk for it, or it ran already",
+	.api = AMD_API,
 };
