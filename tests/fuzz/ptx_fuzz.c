@@ -78,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_fatbin(data, size);
 	if (!size || ptx_splice((const char *)data, size, &probes, &s))
 		return 0;
-	check_spliced((const char *)data, size, &s);
+	if (!s.is_as_before)
+		check_spliced((const char *)data, size, &s);
 	ptx_spliced_release(&s);
 	return 0;
 }
