@@ -3,7 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -58,7 +63,8 @@ static int set_compilers(struct target_user *u)
 	return 0;
 }
 
-/* What has been compiled with other programs, or without, must not be found there. */
+/* What has been compiled with other programs, or without, must not be found there. A folder of the
+ * user's own has ours in it. */
 static const struct {
 	const char *variable, *folder;
 } caches[] = {
@@ -67,14 +73,15 @@ static const struct {
 	{PROBE_ENV_COMPILED, "compiled"},
 };
 
-static int set_caches(struct target_user *u, const char *cache, const char *below, uint64_t plan)
+static int set_caches(struct target_user *u, const char *cache, uint64_t plan)
 {
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		const char *theirs = target_user_getenv(u, caches[i].variable);
 		struct buf path = BUF_INIT;
 		int error;
 
-		buf_printf(&path, "%s%s/xpuprof/probes/%016" PRIx64 "/%s", cache, below, plan,
-			caches[i].folder);
+		buf_printf(&path, "%s/xpuprof/probes/%016" PRIx64 "/%s",
+			theirs && *theirs ? theirs : cache, plan, caches[i].folder);
 		error = path.failed ? error_memory(NULL)
 				    : target_user_setenv(u, caches[i].variable, buf_text(&path));
 		buf_release(&path);
@@ -84,20 +91,53 @@ static int set_caches(struct target_user *u, const char *cache, const char *belo
 	return 0;
 }
 
-/* Without a folder to keep what is compiled in, kernels of Triton stay as they are. */
-static int have_triton_compile(struct target_user *u, uint64_t plan)
+/* Whether the user can make folders there: what there is of it is theirs, and can be written to. */
+static bool is_theirs(const struct target_user *u, const char *path)
+{
+	uid_t uid = u->account.switched ? u->account.uid : geteuid();
+	size_t length = strlen(path);
+	struct statvfs fs;
+	struct stat st;
+
+	while (length) {
+		char part[PATH_MAX];
+
+		if (snprintf(part, sizeof(part), "%.*s", (int)length, path) >= (int)sizeof(part))
+			return false;
+		if (!stat(part, &st))
+			return S_ISDIR(st.st_mode) && st.st_uid == uid && st.st_mode & S_IWUSR &&
+			       !statvfs(part, &fs) && !(fs.f_flag & ST_RDONLY);
+		while (length && path[--length] != '/')
+			;
+	}
+	return false;
+}
+
+/* ~/.cache, or what the user has in its place. */
+static void name_cache(const struct target_user *u, struct buf *ret)
 {
 	const char *cache = target_user_getenv(u, "XDG_CACHE_HOME");
 	const char *home = target_user_getenv(u, "HOME");
-	int error;
 
-	if ((!cache || cache[0] != '/') && (!home || home[0] != '/'))
-		return 0;
-	error = set_compilers(u);
-	if (error)
-		return error;
-	return cache && cache[0] == '/' ? set_caches(u, cache, "", plan)
-					: set_caches(u, home, "/.cache", plan);
+	if (cache && cache[0] == '/')
+		buf_puts(ret, cache);
+	else if (home && home[0] == '/')
+		buf_printf(ret, "%s/.cache", home);
+}
+
+/* Without a folder to keep what is compiled in, kernels of Triton stay as they are. */
+static int have_triton_compile(struct target_user *u, uint64_t plan)
+{
+	struct buf cache = BUF_INIT;
+	int error = 0;
+
+	name_cache(u, &cache);
+	if (cache.failed)
+		error = error_memory(NULL);
+	else if (cache.size && is_theirs(u, buf_text(&cache)))
+		error = set_compilers(u) ?: set_caches(u, buf_text(&cache), plan);
+	buf_release(&cache);
+	return error;
 }
 
 int preload_for_probes(struct target_user *u, const char *address, uint64_t plan)

@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
 from probing import COUNT, SHAPES, TARGET, answer, entries, launches_of, probe
+from probing import environment as probing_environment
 
 # As Triton does it: asks the compiler for its version, looks in a folder for what has been compiled, and compiles it else.
 PRETENDED_TRITON = """
@@ -122,7 +123,14 @@ def check_as_without():
                done.stdout, done.stderr)
     tap.result("no such instruction" in done.stderr, "and what it said is told", done.stderr)
     done, found = answer("memtrace", command=command("k90.ptx"), **environment(XDG_CACHE_HOME="/proc/nowhere"))
-    tap.result("compiled 0" not in done.stdout or launches_of(done) == 3, "where nothing can be kept it runs without", done.stdout, done.stderr)
+    tap.result("compiled 0" in done.stdout and launches_of(done) == 3 and found and found["losses"]["images_of_machine_code"],
+               "where nothing can be kept it runs without", done.stdout, done.stderr)
+    done, found = answer("memtrace", command=command("k90.ptx"), **environment(TRITON_CACHE_DIR=os.path.abspath("their")))
+    tap.result("compiled 0" in done.stdout and found and counted(found, launches_of(done)) and files_below("their"),
+               "a folder that the user has named for it is used", done.stdout, done.stderr)
+    done = subprocess.run([tap.PROGRAM, "probe", "memtrace", "--", tap.PROGRAM, "probe", "memtrace", "--", *command("k90.ptx")], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60, env=probing_environment(**environment()))
+    tap.result(launches_of(done) == 3 and not done.returncode, "xpuprof may run xpuprof", done.stdout, done.stderr)
     make_ptxas("own/ptxas", "own")
     done, found = answer("memtrace", command=command("k90.ptx"), **environment(TRITON_PTXAS_PATH=os.path.abspath("own/ptxas"), XDG_CACHE_HOME=os.path.abspath("third")))
     tap.result("own used 8 registers" in done.stdout and found and counted(found, launches_of(done)), "the compiler that the user has named is used", done.stdout, done.stderr)

@@ -18,6 +18,7 @@
 #define LIBRARY	  "/_C/libtriton.so"
 #define BLACKWELL "ptxas-blackwell"
 
+/* And not this one, as where xpuprof runs xpuprof. */
 static bool is_program(const char *path)
 {
 	struct stat st, own;
@@ -80,7 +81,7 @@ const char *theirs_find(const char *own_name, char *path, size_t size)
 	bool blackwell = strstr(own_name, BLACKWELL);
 	const char *named = getenv(blackwell ? PROBE_ENV_SECOND_COMPILER : PROBE_ENV_COMPILER);
 
-	if (named && *named)
+	if (named && *named && is_program(named))
 		return named;
 	if (blackwell && in_package(BLACKWELL, path, size))
 		return path;
