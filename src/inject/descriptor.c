@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HIGH_FD 200
@@ -21,8 +22,13 @@ static int least_number(void)
 void descriptor_make_room(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
-		int high = fcntl(fd, F_DUPFD_CLOEXEC, least_number());
+		struct stat st;
+		int high;
 
+		/* Closed, a file's locks would be gone. */
+		if (fstat(fd, &st) || S_ISREG(st.st_mode))
+			continue;
+		high = fcntl(fd, F_DUPFD_CLOEXEC, least_number());
 		if (high < 0)
 			continue;
 		close(high);

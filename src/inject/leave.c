@@ -112,22 +112,27 @@ static bool await_threads(struct seen *seen, uint64_t deadline_ns)
 	return true;
 }
 
+bool leave_await_threads(uint64_t deadline_ns)
+{
+	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	bool left;
+
+	if (seen == MAP_FAILED)
+		return false;
+	left = await_threads(seen, deadline_ns);
+	munmap(seen, sizeof(*seen));
+	return left;
+}
+
 bool leave_await(uint64_t patience_ns)
 {
 	uint64_t deadline_ns = now_ns() + patience_ns;
-	struct seen *seen;
-	bool left;
 
 	while (any_is_inside()) {
 		if (now_ns() > deadline_ns)
 			return false;
 		pause_briefly();
 	}
-	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (seen == MAP_FAILED)
-		return false;
-	left = await_threads(seen, deadline_ns);
-	munmap(seen, sizeof(*seen));
-	return left && !any_is_inside();
+	return leave_await_threads(deadline_ns) && !any_is_inside();
 }

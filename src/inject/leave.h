@@ -48,3 +48,6 @@ static inline void leave_exit(uint32_t *inside)
 /* Our thread, when no callback begins any more: waits until all have ended, so long at most. False:
  * some may still run. */
 bool leave_await(uint64_t patience_ns);
+/* Until each other thread that is there now was asleep, or has run for longer than any way into or
+ * out of a callback takes. False: not by then. Any thread. */
+bool leave_await_threads(uint64_t deadline_ns);

@@ -57,14 +57,14 @@ static void call(void)
 {
 	uint64_t begin_ns = now_ns(), took_ns;
 
-	inside_enter(&contexts[0]);
+	inside_enter(&contexts[0], true);
 	took_ns = now_ns() - begin_ns;
 	if (took_ns > __atomic_load_n(&program.longest_ns, __ATOMIC_RELAXED))
 		__atomic_store_n(&program.longest_ns, took_ns, __ATOMIC_RELAXED);
 	add(&program.in_driver, 1);
 	if (load(&program.calls) % 16 == 0)
 		usleep(3000);
-	inside_enter(&contexts[0]); /* the driver calls itself */
+	inside_enter(&contexts[0], true); /* the driver calls itself */
 	inside_exit();
 	add(&program.in_driver, -1u);
 	inside_exit();
@@ -116,7 +116,7 @@ static void nobody_is_inside_while_calls_are_held(void)
 			usleep(QUIET_US / 10);
 		}
 		inside += load(&program.calls) != calls;
-		inside_enter(NULL); /* one of who holds */
+		inside_enter(NULL, true); /* one of who holds */
 		inside_exit();
 		CHECK(inside_is_held());
 		inside_release();
@@ -128,7 +128,7 @@ static void nobody_is_inside_while_calls_are_held(void)
 
 static void *stay_inside(void *unused)
 {
-	inside_enter(NULL);
+	inside_enter(NULL, true);
 	store(&program.stays, 1);
 	while (load(&program.stay))
 		usleep(1000);
@@ -197,9 +197,9 @@ static void one_holds_at_a_time(void)
 
 static void a_thread_may_hold_in_its_own_call(void)
 {
-	inside_enter(&contexts[0]);
+	inside_enter(&contexts[0], true);
 	CHECK(hold_by_and_by());
-	inside_enter(&contexts[0]);
+	inside_enter(&contexts[0], true);
 	inside_exit();
 	inside_release();
 	inside_exit();
@@ -233,7 +233,7 @@ static void note_signal(int number)
 
 static void *wait_inside(void *unused)
 {
-	inside_enter(NULL);
+	inside_enter(NULL, true);
 	store(&program.stays, 1);
 	inside_exit();
 	return NULL;
@@ -260,7 +260,7 @@ static void a_thread_that_waits_handles_no_signals(void)
 
 static void *call_with(void *context)
 {
-	inside_enter(context);
+	inside_enter(context, true);
 	inside_exit();
 	return NULL;
 }
@@ -287,9 +287,24 @@ static void contexts_are_noticed(void)
 	CHECK(!inside_context(&several) && several);
 }
 
+/* What a call that nobody saw begin calls back for. */
+static void *call_back_in_the_middle(void *ret_noticed)
+{
+	inside_enter(NULL, false);
+	inside_exit();
+	*(bool *)ret_noticed = inside_has_begun((pid_t)syscall(SYS_gettid));
+	return NULL;
+}
+
 static void threads_that_have_called_are_noticed(void)
 {
+	pthread_t thread;
+	bool noticed = true;
+
 	CHECK(inside_has_begun(getpid()) && !inside_has_begun(1));
+	pthread_create(&thread, NULL, call_back_in_the_middle, &noticed);
+	pthread_join(thread, NULL);
+	CHECK(!noticed);
 }
 
 int main(void)

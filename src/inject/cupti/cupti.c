@@ -190,6 +190,7 @@ static bool release_all(void)
 	if (cupti.may_call || sampling_has_abandoned())
 		return false;
 	buffers_release();
+	sampling_free_windows();
 	if (cupti.handle && cupti.was_there)
 		dlclose(cupti.handle);
 	if (cuda_driver.handle)

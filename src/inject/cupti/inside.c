@@ -12,13 +12,11 @@
 #include <signal.h>
 
 #include "inject/launches.h"
+#include "inject/leave.h"
 
 #define COLLECT_NS  20000000ull
 #define HELD_MAX_NS 2000000000ull
-/* A thread that has counted itself out is on its last instructions in the callback, and in the
- * driver. */
-#define SETTLE_NS 1000000
-#define POLL_NS	  50000
+#define POLL_NS	    50000
 
 #define LINES	    16u
 #define THREADS_MAX 4096u
@@ -160,7 +158,7 @@ static void note_context(void *context)
 		__atomic_store_n(&begun.several, known != context, __ATOMIC_SEQ_CST);
 }
 
-void inside_enter(void *context)
+void inside_enter(void *context, bool begins)
 {
 	if (me.depth) {
 		me.depth++;
@@ -168,7 +166,7 @@ void inside_enter(void *context)
 	}
 	if (me.held)
 		return;
-	if (!me.noted)
+	if (begins && !me.noted)
 		note_thread();
 	note_context(context);
 	count_in();
@@ -213,8 +211,8 @@ bool inside_hold(void)
 	set_until(now_ns() + COLLECT_NS);
 	if (!change(state, collecting))
 		return false;
-	if (await_quiet(collecting)) {
-		pause_for(SETTLE_NS);
+	/* Who has counted itself out is on its last instructions in the callback, and in the driver. */
+	if (await_quiet(collecting) && leave_await_threads(until_ns()) && !others_are_inside()) {
 		set_until(now_ns() + HELD_MAX_NS);
 		if (change(collecting, next(collecting, HELD))) {
 			me.held = next(collecting, HELD);

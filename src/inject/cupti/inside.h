@@ -35,8 +35,9 @@ void inside_end(void);
 
 /* The program's threads, where a call begins or ends. What it calls back for in between counts as a
  * call in a call; a callback outside of any call, which may call the driver, as one of its own.
- * `context`: the thread's current one. */
-void inside_enter(void *context);
+ * `context`: the thread's current one. `begins`: it is where a call begins. Other callbacks may be
+ * in the middle of a call that nobody has seen begin. */
+void inside_enter(void *context, bool begins);
 void inside_exit(void);
 
 /* Any thread, which may itself be in a call. True: no other thread is, until inside_release; calls

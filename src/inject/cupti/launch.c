@@ -305,7 +305,7 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 	bool counted = data && inside_is_counted();
 
 	if (counted && !is_at(CUPTI_SITE_EXIT, domain, data))
-		inside_enter(context_of_call(domain, data));
+		inside_enter(context_of_call(domain, data), is_at(CUPTI_SITE_ENTER, domain, data));
 	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
 		health_on_state(id, data);
 	if (domain == CUPTI_DOMAIN_RESOURCE && library.finalize)

@@ -47,3 +47,6 @@ bool sampling_has_abandoned(void);
 /* Our thread: if the program goes on, what it launches from now on is not to be recorded. Fetches
  * the last samples; CUPTI goes on sampling. */
 void sampling_finish(bool program_goes_on);
+
+/* When nothing samples any more: memory of all windows. */
+void sampling_free_windows(void);

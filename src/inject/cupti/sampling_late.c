@@ -39,6 +39,7 @@
 #define GIVE_UP_NS	60000000000ull
 #define CONTEXT_END_NS	200000000ull
 #define CONTEXT_WAIT_NS 1000000ull
+#define HOLD_LOST	(-1) /* beside results of CUPTI's: a step took so long that threads went on */
 
 enum phase {
 	OFF = 0, /* it is tried to switch it on */
@@ -131,7 +132,7 @@ static int set_up(struct sampling_slot *p, uint64_t *ret_ns)
 	return result;
 }
 
-/* 0 or a result of CUPTI's. */
+/* 0, a result of CUPTI's, or HOLD_LOST: then it may be on, and nothing more is safe. */
 static int switch_on(struct sampling_slot *p, uint64_t steps_ns[3])
 {
 	int result = step(cupti.PCSamplingEnable, p, true, &steps_ns[0]);
@@ -139,9 +140,15 @@ static int switch_on(struct sampling_slot *p, uint64_t steps_ns[3])
 
 	if (result)
 		return result;
+	if (!inside_is_held())
+		return HOLD_LOST;
 	result = set_up(p, &steps_ns[1]);
+	if (!inside_is_held())
+		return HOLD_LOST;
 	if (!result)
 		result = step(cupti.PCSamplingStart, p, true, &steps_ns[2]);
+	if (result && !inside_is_held())
+		return HOLD_LOST;
 	if (result)
 		step(cupti.PCSamplingDisable, p, true, &unused);
 	return result;
@@ -206,12 +213,14 @@ static unsigned int begin_held(
 	if (refusal && !contested)
 		return refusal;
 	*ret_result = switch_on(p, steps_ns);
-	if (*ret_result) {
+	if (*ret_result && *ret_result != HOLD_LOST) {
 		claim_release(p->device);
 		return sampling_refusal_of(*ret_result);
 	}
 	p->since_ns = now_ns();
 	sampling_set_state(p, SAMPLING_ON);
+	if (*ret_result)
+		return WIRE_STALLS_INSIDE;
 	return contested ? WIRE_STALLS_STRANGER : 0;
 }
 
@@ -237,7 +246,7 @@ static void begin(void)
 	refusal = begin_held(late.slot, &holder, &result, steps_ns);
 	inside_release();
 	held_ns = now_ns() - begin_ns;
-	if (refusal == WIRE_STALLS_STRANGER)
+	if (refusal == WIRE_STALLS_STRANGER || result == HOLD_LOST)
 		sampling_report_holder(late.slot, refusal, 0, &holder);
 	else if (refusal) {
 		refuse(refusal, result, &holder);

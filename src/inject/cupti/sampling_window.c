@@ -5,6 +5,7 @@
  *
  * CUPTI owns the names of functions, and has one pointer for each function.
  */
+#include "inject/cupti/sampling.h"
 #include "inject/cupti/sampling_slot.h"
 
 #include <sys/mman.h>
@@ -152,6 +153,13 @@ bool sampling_make_windows(void)
 		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		munmap(memory, size);
 	return true;
+}
+
+void sampling_free_windows(void)
+{
+	if (windows.functions)
+		munmap(windows.functions, FUNCTION_SLOTS * sizeof(struct function));
+	windows.functions = NULL;
 }
 
 /* ---- a window, on its way into the ring; `sending` is held ---- */

@@ -16,6 +16,7 @@ typedef uint64_t cu_address;
 
 #define CU_OK		0
 #define CU_NOT_FOUND	500
+#define CU_NOT_READY	600
 #define CU_NON_BLOCKING 1
 #define CU_RELAXED	2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
 #define CU_DEVICE_MAP	2 /* CU_MEMHOSTREGISTER_DEVICEMAP */

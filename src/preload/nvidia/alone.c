@@ -6,13 +6,18 @@
 #include "preload/nvidia/alone.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "base/error.h"
+#include "inject/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
+
+#define PATIENCE_NS 2000000000ull
+#define PAUSE_NS    100000
 
 static const struct probe_body *body(uint32_t i)
 {
@@ -133,11 +138,19 @@ void alone_run(struct arena *a)
 	image_release(&i);
 }
 
+/* The program's own kernels may leave no room for them. */
 void alone_end(struct arena *a)
 {
+	cu_result result;
+
 	if (!a->alone)
 		return;
-	(void)driver.cuStreamSynchronize(a->alone);
+	for (uint64_t end_ns = now_ns() + PATIENCE_NS;
+		(result = driver.cuStreamQuery(a->alone)) == CU_NOT_READY && now_ns() < end_ns;)
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+	if (result == CU_NOT_READY)
+		link_send_fate(PROBE_FATE_REFUSED, (uint64_t)result,
+			"programs that are kernels had not ended");
 	(void)driver.cuStreamDestroy_v2(a->alone);
 	a->alone = NULL;
 }

@@ -3,8 +3,8 @@
  * Arenas: the memory of programs on a GPU, one in each context that has a module with programs.
  *
  * One lock guards them and the list of modules (modules.h). What is called under it are copies and
- * allocations, in streams of our own: it is held for as long as these take, never until a kernel
- * ends. In each call the thread's capture mode is relaxed, so that graphs that are being captured
+ * allocations, in streams of our own: it is held for as long as these take, and where a context
+ * ends for two seconds at most until kernels of ours have. In each call the thread's capture mode is relaxed, so that graphs that are being captured
  * do not mind.
  */
 #pragma once

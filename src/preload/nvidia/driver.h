@@ -27,6 +27,7 @@
 	D(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream))       \
 	D(cuStreamCreate, (cu_stream * ret, unsigned int flags))                                   \
 	D(cuStreamSynchronize, (cu_stream stream))                                                 \
+	D(cuStreamQuery, (cu_stream stream))                                                       \
 	D(cuStreamDestroy_v2, (cu_stream stream))                                                  \
 	D(cuThreadExchangeStreamCaptureMode, (int *mode))                                          \
 	D(cuLaunchKernel, (void *function, unsigned int grid_x, unsigned int grid_y,               \

@@ -181,6 +181,12 @@ static bool compile_with_programs(const struct job *j, const struct buf *text)
 	return done;
 }
 
+static bool is_connected(void)
+{
+	link_to_xpuprof.role = PROBE_COMPILER;
+	return link_open();
+}
+
 static bool is_done(const struct job *j)
 {
 	struct buf text = BUF_INIT;
@@ -188,8 +194,7 @@ static bool is_done(const struct job *j)
 
 	if (!j->input || !j->output || !compiled_is_kept())
 		return false;
-	link_to_xpuprof.role = PROBE_COMPILER;
-	done = link_open() && file_read(j->arguments[j->input], 0, &text) &&
+	done = is_connected() && file_read(j->arguments[j->input], 0, &text) &&
 	       compile_with_programs(j, &text);
 	buf_release(&text);
 	return done;
@@ -204,7 +209,7 @@ static void print_version(const struct job *j)
 	if (posix_spawn(&pid, j->theirs, NULL, NULL, j->arguments, environ) ||
 		waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		exit(FAILED);
-	if (!WEXITSTATUS(status))
+	if (!WEXITSTATUS(status) && is_connected())
 		printf("with programs of %s\n", getenv(PROBE_ENV_COMPILED));
 	exit(WEXITSTATUS(status));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Triton has its compilers in its package, in backends/nvidia/bin beside the folder _C of its
- * library: ptxas, and in versions since 3.4 ptxas-blackwell for GPUs since sm_100 (seen in its
- * python/triton/knobs.py). It runs them as its children.
+ * PyTorch brings a ptxas for Triton in some of its packages, in the folder bin of its own, and names
+ * it in the variable unless that is set. Else Triton has its compilers in its package: ptxas, and
+ * in versions since 3.4 ptxas-blackwell for GPUs since sm_100 (seen in its python/triton/knobs.py).
+ * It runs them as its children.
  */
 #include "preload/nvidia/ptxas/theirs.h"
 
@@ -15,8 +16,15 @@
 
 #include "wire/probe.h"
 
-#define LIBRARY	  "/_C/libtriton.so"
 #define BLACKWELL "ptxas-blackwell"
+
+/* Where a package has its compilers, by a library of it that our parent has loaded. */
+static const struct {
+	const char *library, *folder;
+} packages[] = {
+	{"/lib/libtorch_python.so", "bin"}, {"/_C/libtriton.so", "backends/nvidia/bin"},
+	{"/_C/libtriton.so", "third_party/cuda/bin"}, /* before 3.0 */
+};
 
 /* And not this one, as where xpuprof runs xpuprof. */
 static bool is_program(const char *path)
@@ -28,36 +36,44 @@ static bool is_program(const char *path)
 	       (st.st_dev != own.st_dev || st.st_ino != own.st_ino);
 }
 
-/* Of a line of /proc/PID/maps: the folder of Triton's package, or false. */
-static bool package_of(char *line, const char **ret)
+/* Of a line of /proc/PID/maps: the folder of the package that has this library, or false. */
+static bool package_of(const char *line, const char *library, char *package, size_t size)
 {
-	char *path = strchr(line, '/'), *library = path ? strstr(path, LIBRARY) : NULL;
+	const char *path = strchr(line, '/'), *end = path ? strstr(path, library) : NULL;
 
-	if (!library)
+	if (!end)
 		return false;
-	*library = 0;
-	*ret = path;
+	snprintf(package, size, "%.*s", (int)(end - path), path);
 	return true;
 }
 
-static bool in_package(const char *name, char *path, size_t size)
+static bool find_package(const char *library, char *package, size_t size)
 {
 	char maps[64], line[4096];
-	const char *package;
 	bool found = false;
 	FILE *f;
 
 	snprintf(maps, sizeof(maps), "/proc/%d/maps", (int)getppid());
 	f = fopen(maps, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
-		if (package_of(line, &package)) {
-			snprintf(path, size, "%s/backends/nvidia/bin/%s", package, name);
-			found = is_program(path);
-			break;
-		}
+		found = package_of(line, library, package, size);
 	if (f)
 		fclose(f);
 	return found;
+}
+
+static bool in_package(const char *name, char *path, size_t size)
+{
+	char package[4096];
+
+	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
+		if (!find_package(packages[i].library, package, sizeof(package)))
+			continue;
+		snprintf(path, size, "%s/%s/%s", package, packages[i].folder, name);
+		if (is_program(path))
+			return true;
+	}
+	return false;
 }
 
 static bool in_path(const char *name, char *path, size_t size)
