@@ -211,7 +211,8 @@ bool inside_hold(void)
 	set_until(now_ns() + COLLECT_NS);
 	if (!change(state, collecting))
 		return false;
-	/* Who has counted itself out is on its last instructions in the callback, and in the driver. */
+	/* Who has counted itself out is on its last instructions in the callback, and in the
+	 * driver. */
 	if (await_quiet(collecting) && leave_await_threads(until_ns()) && !others_are_inside()) {
 		set_until(now_ns() + HELD_MAX_NS);
 		if (change(collecting, next(collecting, HELD))) {

@@ -39,7 +39,8 @@
 #define GIVE_UP_NS	60000000000ull
 #define CONTEXT_END_NS	200000000ull
 #define CONTEXT_WAIT_NS 1000000ull
-#define HOLD_LOST	(-1) /* beside results of CUPTI's: a step took so long that threads went on */
+/* Beside results of CUPTI's: a step took so long that threads went on. */
+#define HOLD_LOST (-1)
 
 enum phase {
 	OFF = 0, /* it is tried to switch it on */

@@ -4,8 +4,8 @@
  *
  * One lock guards them and the list of modules (modules.h). What is called under it are copies and
  * allocations, in streams of our own: it is held for as long as these take, and where a context
- * ends for two seconds at most until kernels of ours have. In each call the thread's capture mode is relaxed, so that graphs that are being captured
- * do not mind.
+ * ends for two seconds at most until kernels of ours have. In each call the thread's capture mode
+ * is relaxed, so that graphs that are being captured do not mind.
  */
 #pragma once
 

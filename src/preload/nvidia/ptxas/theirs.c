@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * PyTorch brings a ptxas for Triton in some of its packages, in the folder bin of its own, and names
- * it in the variable unless that is set. Else Triton has its compilers in its package: ptxas, and
- * in versions since 3.4 ptxas-blackwell for GPUs since sm_100 (seen in its python/triton/knobs.py).
- * It runs them as its children.
+ * PyTorch brings a ptxas for Triton in some of its packages, in the folder bin of its own, and
+ * names it in the variable unless that is set. Else Triton has its compilers in its package: ptxas,
+ * and in versions since 3.4 ptxas-blackwell for GPUs since sm_100 (seen in its
+ * python/triton/knobs.py). It runs them as its children.
  */
 #include "preload/nvidia/ptxas/theirs.h"
 
