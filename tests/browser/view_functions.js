@@ -36,7 +36,7 @@ const has = name => stack => new RegExp("(^|;)" + name + "\\b").test(stack);
 
 async function settle(page) {
 	await page.waitForTimeout(500);
-	await page.locator("body:not([aria-busy=true])").waitFor({timeout: 10000});
+	await page.locator("body:not([aria-busy=true])").waitFor({timeout: 60000});
 	await page.waitForTimeout(200);
 }
 
@@ -146,7 +146,7 @@ async function checkHide(page, what, cpu, gpu) {
 
 async function check(browser, what, place) {
 	const page = await browser.newPage({viewport: {width: 1300, height: 900}});
-	page.setDefaultTimeout(10000);
+	page.setDefaultTimeout(60000);
 	const errors = [], cpu = folded("cpu"), gpu = folded("gpu");
 	page.on("pageerror", error => errors.push(error.message));
 	page.on("console", message => message.text().includes("willReadFrequently") || errors.push(message.text()));
@@ -180,7 +180,7 @@ async function checkHostile(browser, place) {
 // A kernel's source and instructions.
 async function checkKernel(browser, place) {
 	const page = await browser.newPage({viewport: {width: 1300, height: 900}}), errors = [];
-	page.setDefaultTimeout(10000);
+	page.setDefaultTimeout(60000);
 	page.on("pageerror", error => errors.push(error.message));
 	await page.goto(place.address + "#pane=functions");
 	await settle(page);
