@@ -11,6 +11,8 @@ import subprocess
 import tap
 from joining import state_of, text_of, wait_for
 
+# One process at a time samples a GPU's instructions: that of other tests is another one.
+os.environ["XPUPROF_SIM_MACHINE"] = f"joined {os.getpid()}"
 HELD = os.path.join(tap.BUILD, "tests/targets/held_target")
 HELD_MAX_MS = 2000
 
