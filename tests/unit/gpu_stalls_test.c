@@ -9,6 +9,7 @@
 #include "gpucode/kept_images.h"
 #include "profile/reader.h"
 #include "tap.h"
+#include "vendor/amd/calls.h"
 
 static const char barrier[] = "smsp__pcsamp_warps_issue_stalled_barrier";
 
@@ -465,10 +466,12 @@ static void put_kernel(struct client *c, uint64_t start_ns, uint64_t duration_ns
 /* What is said in the end of a recording of 3 ms of kernels, of which two run at once for 2 ms. At
  * 2^period cycles 600 million, divided by that, are due. */
 static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refusal refusal,
-	uint32_t refused_context, char ret[512])
+	uint32_t refused_context, uint8_t api, char ret[512])
 {
+	const struct wire_function function = {.type = WIRE_FUNCTION, .api = api, .id = 1};
 	const struct wire_stalls_refused refused = {.type = WIRE_STALLS_REFUSED,
 		.refusal = (uint8_t)refusal,
+		.api = api,
 		.context = refused_context};
 	struct test_recorder *r = open_recorder(NULL);
 	uint64_t start_ns = clock_now_ns();
@@ -480,6 +483,7 @@ static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refus
 	w.samples = came;
 	CHECK(join(&c, r));
 	introduce_kernel(&c);
+	ring_put_long(&c.ring, &function, sizeof(function), NULL, 0);
 	put_kernel(&c, start_ns, 1000000);
 	put_window(&c, &w);
 	put_kernel(&c, start_ns + 1000000, 2000000);
@@ -501,14 +505,97 @@ static void samples_that_never_came_are_reported_where_they_came_too_fast(void)
 				  "--stalls=16384 is slow enough";
 	char said[512];
 
-	end_of_kernels(12, 100000, 0, 0, said);
+	end_of_kernels(12, 100000, 0, 0, 0, said);
 	CHECK_TEXT(said, due);
-	end_of_kernels(12, 140000, 0, 0, said);
+	end_of_kernels(12, 140000, 0, 0, 0, said);
 	CHECK_TEXT(said, "");
-	end_of_kernels(14, 10000, 0, 0, said);
+	end_of_kernels(14, 10000, 0, 0, 0, said);
 	CHECK_TEXT(said, "");
-	end_of_kernels(12, 100000, WIRE_STALLS_CONTEXT, 4, said);
+	end_of_kernels(12, 100000, WIRE_STALLS_CONTEXT, 4, 0, said);
 	CHECK(strchr(said, '\n') && !strcmp(strchr(said, '\n') + 1, due));
+}
+
+static void samples_that_never_came_are_reported_of_the_tracer_whose_they_are(void)
+{
+	char said[512];
+
+	end_of_kernels(12, 100000, 0, 0, AMD_API, said);
+	CHECK_TEXT(said, "rocprofiler-sdk hands over fewer samples than it should: 100,000 of "
+			 "146,484 that were due came; --stalls=16384 is slow enough");
+	/* of one kind, of two vendors: each is said */
+	end_of_kernels(12, 100000, WIRE_STALLS_RIGHTS, 4, AMD_API, said);
+	CHECK(strstr(said, "ROCPROFILER_PC_SAMPLING_BETA_ENABLED") && strstr(said, "were due"));
+}
+
+static void refusals_of_one_kind_are_reported_for_each_vendor(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_stalls_refused s = {.type = WIRE_STALLS_REFUSED, .refusal = WIRE_STALLS_RIGHTS};
+	struct client c;
+
+	CHECK(join(&c, r));
+	ring_put(&c.ring, &s);
+	s.api = AMD_API;
+	ring_put(&c.ring, &s);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(strstr(test_recorder_stats(r).stalls_refused, "NVreg_RestrictProfiling"));
+	CHECK(strstr(test_recorder_stats(r).stalls_refused, "ROCPROFILER_PC_SAMPLING"));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* A record of any kind, whose fields make sense where `api` does not matter. */
+static void put_of_api(struct client *c, uint8_t type, uint8_t api)
+{
+	union {
+		uint8_t type;
+		uint8_t bytes[WIRE_PAYLOAD_BYTES];
+		struct wire_call call;
+		struct wire_tracer tracer;
+		struct wire_function function;
+		struct wire_code code;
+		struct wire_stalls_refused refused;
+	} u = {.type = type};
+
+	if (type == WIRE_CALL)
+		u.call.api = (uint32_t)api << WIRE_API_SHIFT | 1;
+	else if (type == WIRE_TRACER)
+		u.tracer.api = api;
+	else if (type == WIRE_FUNCTION)
+		u.function = (struct wire_function){.type = type, .api = api, .id = 1};
+	else if (type == WIRE_CODE)
+		u.code = (struct wire_code){.type = type, .api = api, .address = 8, .size = 8};
+	else if (type == WIRE_STALLS_REFUSED)
+		u.refused.refusal = WIRE_STALLS_RIGHTS, u.refused.api = api;
+	ring_put(&c->ring, u.bytes);
+}
+
+static void records_of_every_kind_and_API_do_no_harm(void)
+{
+	for (uint8_t type = 0; type <= WIRE_TYPES; type++) {
+		for (uint8_t api = 0; api <= WIRE_APIS; api++) {
+			struct test_recorder *r = open_recorder(NULL);
+			bool refusal = type == WIRE_STALLS_REFUSED;
+			struct client c;
+
+			r->shared.places = code_places_new();
+			CHECK(join(&c, r));
+			if (type != WIRE_DEVICE)
+				put_device(&c, "Simulated GPU 0");
+			put_of_api(&c, type, api);
+			CHECK(test_recorder_pump(r) == 0);
+			CHECK(injected_backend.finish(r->backend) == 0);
+			if (refusal || type == WIRE_FUNCTION)
+				CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) ==
+					(api != 0 && api != AMD_API));
+			CHECK(!refusal || test_recorder_loss(r, LOSS_STALLS_REFUSED) ==
+						  (api == 0 || api == AMD_API));
+			leave(&c);
+			code_places_free(r->shared.places);
+			r->shared.places = NULL;
+			test_recorder_close(r);
+		}
+	}
 }
 
 static void samples_that_never_came_are_reported_once(void)
@@ -518,7 +605,7 @@ static void samples_that_never_came_are_reported_once(void)
 	char said[512];
 
 	for (size_t n = 0; n < sizeof(of_it) / sizeof(of_it[0]); n++) {
-		end_of_kernels(12, 100000, of_it[n], 3, said);
+		end_of_kernels(12, 100000, of_it[n], 3, 0, said);
 		CHECK(*said && !strstr(said, "were due"));
 	}
 }
@@ -770,6 +857,9 @@ int main(void)
 	RUN(how_long_a_program_was_held_is_said);
 	RUN(samples_that_never_came_are_reported_where_they_came_too_fast);
 	RUN(samples_that_never_came_are_reported_once);
+	RUN(samples_that_never_came_are_reported_of_the_tracer_whose_they_are);
+	RUN(refusals_of_one_kind_are_reported_for_each_vendor);
+	RUN(records_of_every_kind_and_API_do_no_harm);
 	RUN(what_the_library_could_not_send_becomes_losses);
 	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
 	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);
