@@ -797,10 +797,12 @@ static void images_that_were_sent_before_the_end_are_all_kept(void)
 	kept_images_free(images);
 }
 
-static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t time_ns, bool gone)
+static void put_code_of(struct client *c, uint32_t device, uint64_t address, uint64_t size,
+	uint64_t time_ns, bool gone)
 {
 	const struct wire_code code = {.type = WIRE_CODE,
 		.gone = gone,
+		.device = device,
 		.address = address,
 		.size = size,
 		.time_ns = time_ns,
@@ -809,6 +811,11 @@ static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t
 		.name_size = 4};
 
 	ring_put_long(&c->ring, &code, sizeof(code), "axpy", 4);
+}
+
+static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t time_ns, bool gone)
+{
+	put_code_of(c, 0, address, size, time_ns, gone);
 }
 
 static size_t places_at(struct test_recorder *r, uint64_t address, uint64_t time_ns)
@@ -843,9 +850,65 @@ static void code_of_kernels_is_known_by_its_place_and_time(void)
 	test_recorder_close(r);
 }
 
+static void code_that_is_gone_is_that_of_its_device(void)
+{
+	const struct wire_device other = {
+		.type = WIRE_DEVICE, .number = 1, .name_size = 1, .uuid = {1}};
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	r->shared.places = code_places_new();
+	CHECK(join(&c, r));
+	put_device(&c, "Simulated GPU 0");
+	ring_put_long(&c.ring, &other, sizeof(other), "O", 1);
+	for (uint32_t device = 0; device < 2; device++)
+		put_code_of(&c, device, 0x8000, 0x100, now - 1000, false);
+	put_code_of(&c, 1, 0x8000, 0, now - 500, true);
+	put_code_of(&c, 2, 0x8000, 0, now - 500, true);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(places_at(r, 0x8000, now) == 1 && code_places_count(r->shared.places) == 2);
+	CHECK(invalid(r) == 1);
+	code_places_free(r->shared.places);
+	r->shared.places = NULL;
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_program_that_reports_too_many_places_is_told_from_others(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t now = clock_now_ns();
+	struct client c[2];
+
+	r->shared.places = code_places_new();
+	for (int n = 0; n < 2; n++) {
+		CHECK(join(&c[n], r));
+		put_device(&c[n], "Simulated GPU 0");
+	}
+	for (uint32_t n = 0; n < CODE_PLACES_INSTANCE_MAX + 10; n++) {
+		put_code(&c[0], (uint64_t)n << 12, 0x100, now - 1000, false);
+		if (n % 1000 == 999)
+			CHECK(test_recorder_pump(r) == 0);
+	}
+	put_code(&c[0], 0, CODE_PLACE_MAX_BYTES + 1, now - 1000, false);
+	put_code(&c[1], 0x8000100, 0x100, now - 1000, false);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(code_places_count(r->shared.places) == CODE_PLACES_INSTANCE_MAX + 1);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_PLACES) == 11);
+	CHECK(places_at(r, 0x8000100, now) == 1);
+	for (int n = 0; n < 2; n++)
+		leave(&c[n]);
+	code_places_free(r->shared.places);
+	r->shared.places = NULL;
+	test_recorder_close(r);
+}
+
 int main(void)
 {
 	RUN(code_of_kernels_is_known_by_its_place_and_time);
+	RUN(code_that_is_gone_is_that_of_its_device);
+	RUN(a_program_that_reports_too_many_places_is_told_from_others);
 	RUN(samples_reach_the_profile_with_their_window_function_and_reason);
 	RUN(a_launch_is_named_in_exact_windows_only);
 	RUN(a_window_that_cannot_be_is_counted_and_left_out_with_its_rows);

@@ -144,13 +144,15 @@ int stalls_decode_code(struct instance *i, const void *record, size_t size, uint
 		return -EPROTO;
 	if (c.time_ns > now_ns)
 		return invalid(i);
-	if (c.gone && places)
-		code_places_end(places, i->number, c.address, c.time_ns);
-	if (c.gone || !places)
+	if (!places)
 		return 0;
 	place.device = i->devices[c.device].id;
 	if (!place.device)
 		return invalid(i);
+	if (c.gone) {
+		code_places_end(places, i->number, place.device, c.address, c.time_ns);
+		return 0;
+	}
 	error = place_function(i, &c, (const char *)record + sizeof(c), &place);
 	if (error || !place.function)
 		return error;
