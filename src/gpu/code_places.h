@@ -35,8 +35,8 @@ struct code_places *code_places_new(void);
 void code_places_free(struct code_places *c);
 
 /* `until_ns` is not looked at: it lives until it ends. What lies there of the same instance and
- * device ends. 0, -EINVAL where it has no size or no end or is too large, -ENOSPC when there are too
- * many, or -ENOMEM. */
+ * device ends. 0, -EINVAL where it has no size or no end or is too large, -ENOSPC when there are
+ * too many, or -ENOMEM. */
 int code_places_add(struct code_places *c, const struct code_place *place);
 /* The code of an instance at this address of a device is gone. */
 void code_places_end(struct code_places *c, uint32_t instance, uint32_t device, uint64_t address,

@@ -17,8 +17,6 @@
 
 #define PERIOD_MAX 31
 #define HELD_TOLD  16 /* switches that are named */
-/* Where samples of a function are put whose instructions there is no room for: behind its end. */
-#define OFFSET_LEFT_OUT (UINT32_MAX - 15)
 
 static int invalid(struct instance *i)
 {

@@ -27,6 +27,9 @@
 #define WINDOW_NS  5000000ull	 /* at least; the kernel looks at the hardware as often */
 #define RIPE_NS	   1000000000ull /* what libraries say of code comes so late at most */
 #define VENDOR	   0x8086
+#define FORGET_NS  1000000000ull /* so often places of ended code are forgotten */
+/* Of one stream: 50 bytes each. */
+#define INSTRUCTIONS_MAX 600000u
 
 struct stream {
 	struct intel_stream s; /* fd -1: it has ended */
@@ -43,6 +46,7 @@ struct gpu_backend {
 	int epoll;
 	uint8_t *bytes; /* READ_BYTES */
 	struct vec(struct stream) streams;
+	uint64_t forgot_ns;		 /* code that had ended */
 	uint64_t used[INTEL_NODES / 64]; /* bits: nodes whose streams were opened, or not */
 	struct buf refusals;
 };
@@ -139,7 +143,8 @@ static int add_stream(struct gpu_backend *b, unsigned int node, const struct int
 		.device = device,
 		.writer = b->shared->writer,
 		.places = b->shared->places,
-		.images = b->images};
+		.images = b->images,
+		.instructions_max = INSTRUCTIONS_MAX};
 	struct epoll_event event = {.events = EPOLLIN};
 
 	s.sampler = sampler_new(&o, s.window_ns);
@@ -259,9 +264,28 @@ static int end_windows(struct gpu_backend *b, uint64_t least_ns, uint64_t ripe_n
 	return error;
 }
 
+/* Code that ended before the oldest window of all streams, also of those that will be opened. */
+static void forget_code(struct gpu_backend *b)
+{
+	uint64_t now_ns = clock_now_ns(), oldest_ns = now_ns;
+
+	if (!b->shared->places || now_ns - b->forgot_ns < FORGET_NS)
+		return;
+	b->forgot_ns = now_ns;
+	vec_foreach (s, &b->streams) {
+		uint64_t ns = sampler_oldest_ns(s->sampler);
+
+		oldest_ns = ns < oldest_ns ? ns : oldest_ns;
+	}
+	code_places_forget(b->shared->places, oldest_ns);
+}
+
 static int intel_drain(struct gpu_backend *b, bool *ret_busy)
 {
-	return end_windows(b, WINDOW_NS, 0);
+	int error = end_windows(b, WINDOW_NS, 0);
+
+	forget_code(b);
+	return error;
 }
 
 static int intel_stop(struct gpu_backend *b)
