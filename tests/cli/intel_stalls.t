@@ -87,4 +87,10 @@ for fault in eacces ebusy size version enodev; do
 	is "$(xpuprof report --json p.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["works"])')" 80 \
 		"$fault: its work is recorded"
 done
+for fault in i915 vendor elsewhere; do
+	recorded kernels XPUPROF_SIM_XE_FAULT=$fault XPUPROF_SIM_XE_PATIENCE_MS=500
+	is "$status $(loss stalls_refused)" "0 1" "$fault: the program runs on, and the refusal is counted"
+	has "$err" "instructions of Intel's GPU 0000:00:00.0 are not sampled: its driver is not xe" "$fault: this is said"
+	lacks "$err" "renderD128" "$fault: and nothing of a node that is not the GPU's"
+done
 done_testing
