@@ -4,10 +4,10 @@
  * a B580 with a main and a media GT, whose stall stream is the pipe $XPUPROF_SIM_XE. What is asked
  * of it is checked: another question than those that xpuprof has to ask fails.
  *
- * $XPUPROF_SIM_XE_FAULT: "eacces", "ebusy" (the stream cannot be opened), "eio" (the second read
- * fails, once), "enodev" (all reads from the second one on), "size" (records of another size),
- * "version" (of another GPU), "i915" (it is another driver's), "vendor" (another vendor's, and cannot be
- * opened), "elsewhere" (the same of another of Intel's).
+ * $XPUPROF_SIM_XE_FAULT: "closed" (it cannot be opened), "eacces", "ebusy" (the stream cannot be
+ * opened), "eio" (the second read fails, once), "enodev" (all reads from the second one on), "size"
+ * (records of another size), "version" (of another GPU), "i915" (it is another driver's), "vendor"
+ * (another vendor's, and cannot be opened), "elsewhere" (the same of another of Intel's).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static int open_any(const char *path, int flags, unsigned int mode)
 		return open_attribute(path + strlen(DEVICE));
 	if (strcmp(path, NODE))
 		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-	if (has_fault("vendor") || has_fault("elsewhere"))
+	if (has_fault("closed") || has_fault("vendor") || has_fault("elsewhere"))
 		return fail(EACCES);
 	node = memfd_create("xe", MFD_CLOEXEC);
 	return node;

@@ -67,14 +67,15 @@ is "$(for l in overflows outside ambiguous places dropped refused cut; do loss s
 recorded reuse
 is "$status" 0 "modules come and go"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_outside)" "12800 0" "all their samples are there"
+is "$(loss gpu_invalid)" 0 "and modules that are gone are known by their device"
 
 recorded kernels XPUPROF_SIM_XE_FAULT=eio
 is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"
 
-for fault in eacces ebusy size version enodev; do
+for fault in closed eacces ebusy size version enodev; do
 	case $fault in
-	eacces) reason="dev.xe.observation_paranoid=0" ;;
+	closed | eacces) reason="dev.xe.observation_paranoid=0" ;;
 	ebusy) reason="another program samples it" ;;
 	size | version) reason="records are of a kind that is not known" ;;
 	enodev) reason="its stream ended (No such device)" ;;
