@@ -4,9 +4,10 @@
  * a B580 with a main and a media GT, whose stall stream is the pipe $XPUPROF_SIM_XE. What is asked
  * of it is checked: another question than those that xpuprof has to ask fails.
  *
- * $XPUPROF_SIM_XE_FAULT: "eacces", "ebusy" (the stream cannot be opened), "eio" (the second read
- * fails, once), "enodev" (all reads from the second one on), "size" (records of another size),
- * "version" (of another GPU).
+ * $XPUPROF_SIM_XE_FAULT: "closed" (it cannot be opened), "eacces", "ebusy" (the stream cannot be
+ * opened), "eio" (the second read fails, once), "enodev" (all reads from the second one on), "size"
+ * (records of another size), "version" (of another GPU), "i915" (it is another driver's), "vendor"
+ * (another vendor's, and cannot be opened), "elsewhere" (the same of another of Intel's).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define NODE   "/dev/dri/renderD128"
+#define DEVICE "/sys/class/drm/renderD128/device/"
 #define RATES  7
 #define RATE   251 /* cycles, and multiples */
 
@@ -47,10 +49,32 @@ static int fail(int error)
 	return -1;
 }
 
+/* What the kernel says of its device. */
+static int open_attribute(const char *name)
+{
+	const char *text = NULL;
+	int fd;
+
+	if (!strcmp(name, "vendor"))
+		text = has_fault("vendor") ? "0x10de\n" : "0x8086\n";
+	if (!strcmp(name, "uevent") && has_fault("elsewhere"))
+		text = "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n";
+	if (!text)
+		return fail(ENOENT);
+	fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd >= 0 && (write(fd, text, strlen(text)) < 0 || lseek(fd, 0, SEEK_SET)))
+		return fail(EIO);
+	return fd;
+}
+
 static int open_any(const char *path, int flags, unsigned int mode)
 {
+	if (!strncmp(path, DEVICE, strlen(DEVICE)))
+		return open_attribute(path + strlen(DEVICE));
 	if (strcmp(path, NODE))
 		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	if (has_fault("closed") || has_fault("vendor") || has_fault("elsewhere"))
+		return fail(EACCES);
 	node = memfd_create("xe", MFD_CLOEXEC);
 	return node;
 }
@@ -147,8 +171,11 @@ int ioctl(int fd, unsigned long request, ...)
 	if (fd >= 0 && fd == node && request == XE_IOCTL_VERSION) {
 		struct xe_version *v = argument;
 
-		memcpy(v->name, "xe", v->name_size < 2 ? v->name_size : 2);
-		v->name_size = 2;
+		const char *name = has_fault("i915") ? "i915" : "xe";
+		size_t size = strlen(name);
+
+		memcpy(v->name, name, v->name_size < size ? v->name_size : size);
+		v->name_size = size;
 		return 0;
 	}
 	if (fd >= 0 && fd == node && request == XE_IOCTL_QUERY)

@@ -20,6 +20,9 @@ struct code_places;
 struct kept_images;
 struct user;
 
+/* Where samples of a function are put whose instructions there is no room for: behind its end. */
+#define OFFSET_LEFT_OUT (UINT32_MAX - 15)
+
 /* Samples of GPU instructions. */
 enum gpu_stalls {
 	GPU_STALLS_NONE = 0,

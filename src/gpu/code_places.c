@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Places in the order in which they came, and an index of them by the low 32 bits of their
- * addresses, which is made anew for the first question after a change. Each entry of it knows how
- * far those before it reach, so a search goes back only as far as one may cover the address.
+ * Places in the order in which they came, and an index of them by device and the low 32 bits of
+ * their addresses, which is made anew for the first question after a change. Each entry of it knows
+ * how far those before it on its device reach, so a search goes back only as far as one may cover
+ * the address. A place that is as large as may be makes it go past all that others have in there,
+ * so each instance's are limited.
  */
 #include "gpu/code_places.h"
 
@@ -12,13 +14,13 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-#define PLACES_MAX (1u << 16)
-#define LOW_MASK   0xffffffffull
-#define ALIVE	   UINT64_MAX
+#define LOW_MASK 0xffffffffull
+#define ALIVE	 UINT64_MAX
 
 struct entry {
 	uint64_t low;	/* of the address */
-	uint64_t reach; /* the highest end of this and all before */
+	uint64_t reach; /* the highest end of this and all before of its device */
+	uint32_t device;
 	uint32_t place;
 };
 
@@ -56,26 +58,45 @@ static void end_below(struct code_places *c, const struct code_place *new)
 			p->until_ns = new->from_ns;
 }
 
+static size_t count_of(const struct code_places *c, uint32_t instance)
+{
+	size_t count = 0;
+
+	vec_foreach (p, &c->places)
+		count += p->instance == instance;
+	return count;
+}
+
 int code_places_add(struct code_places *c, const struct code_place *place)
 {
 	struct code_place new = *place;
 
 	/* The hardware has code in areas of 4 GiB, none of which it crosses. */
-	if (!new.size || new.size > LOW_MASK + 1 - (new.address &LOW_MASK))
+	if (!new.size || new.size > CODE_PLACE_MAX_BYTES ||
+		new.size > LOW_MASK + 1 - (new.address &LOW_MASK))
 		return -EINVAL;
-	if (c->places.count >= PLACES_MAX)
-		return -ENOSPC;
 	new.until_ns = ALIVE;
 	end_below(c, &new);
+	if (c->places.count >= CODE_PLACES_MAX ||
+		count_of(c, new.instance) >= CODE_PLACES_INSTANCE_MAX)
+		return -ENOSPC;
 	c->changed = true;
 	return vec_push(&c->places, new);
 }
 
-void code_places_end(struct code_places *c, uint32_t instance, uint64_t address, uint64_t time_ns)
+void code_places_end(struct code_places *c, uint32_t instance, uint32_t device, uint64_t address,
+	uint64_t time_ns)
 {
 	vec_foreach (p, &c->places)
-		if (p->until_ns == ALIVE && p->instance == instance &&
-			(address == UINT64_MAX || p->address == address))
+		if (p->until_ns == ALIVE && p->instance == instance && p->device == device &&
+			p->address == address)
+			p->until_ns = time_ns;
+}
+
+void code_places_end_all(struct code_places *c, uint32_t instance, uint64_t time_ns)
+{
+	vec_foreach (p, &c->places)
+		if (p->until_ns == ALIVE && p->instance == instance)
 			p->until_ns = time_ns;
 }
 
@@ -83,6 +104,8 @@ static int compare_entries(const void *a_, const void *b_)
 {
 	const struct entry *a = a_, *b = b_;
 
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
 	return a->place < b->place ? -1 : a->place > b->place;
@@ -91,23 +114,32 @@ static int compare_entries(const void *a_, const void *b_)
 /* False when memory is short: then nothing is found. */
 static bool make_index(struct code_places *c)
 {
-	uint64_t reach = 0;
+	const struct entry *before = NULL;
 
 	c->index.count = 0;
 	if (vec_reserve(&c->index, c->places.count))
 		return false;
-	for (uint32_t i = 0; i < c->places.count; i++)
-		c->index.items[i] = (struct entry){c->places.items[i].address & LOW_MASK, 0, i};
+	for (uint32_t i = 0; i < c->places.count; i++) {
+		const struct code_place *p = &c->places.items[i];
+
+		c->index.items[i] = (struct entry){
+			.low = p->address & LOW_MASK, .device = p->device, .place = i};
+	}
 	c->index.count = c->places.count;
 	qsort(c->index.items, c->index.count, sizeof(*c->index.items), compare_entries);
 	vec_foreach (e, &c->index) {
-		uint64_t end = e->low + c->places.items[e->place].size;
-
-		reach = end > reach ? end : reach;
-		e->reach = reach;
+		e->reach = e->low + c->places.items[e->place].size;
+		if (before && before->device == e->device && before->reach > e->reach)
+			e->reach = before->reach;
+		before = e;
 	}
 	c->changed = false;
 	return true;
+}
+
+static bool is_behind(const struct entry *e, uint32_t device, uint64_t low)
+{
+	return e->device > device || (e->device == device && e->low > low);
 }
 
 static bool has(const struct code_place *p, uint64_t address, uint64_t mask)
@@ -124,12 +156,14 @@ size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address
 
 	if (!c->places.count || (c->changed && !make_index(c)))
 		return 0;
-	i = search_first(n, 0, c->index.count, c->index.items[n].low > low);
-	for (; i && c->index.items[i - 1].reach > low; i--) {
-		const struct code_place *p = &c->places.items[c->index.items[i - 1].place];
+	i = search_first(n, 0, c->index.count, is_behind(&c->index.items[n], device, low));
+	for (; i; i--) {
+		const struct entry *e = &c->index.items[i - 1];
+		const struct code_place *p = &c->places.items[e->place];
 
-		if (p->device != device || p->from_ns > end_ns || p->until_ns < start_ns ||
-			!has(p, address, mask))
+		if (e->device != device || e->reach <= low)
+			break;
+		if (p->from_ns > end_ns || p->until_ns < start_ns || !has(p, address, mask))
 			continue;
 		processes += !last || last->process != p->process;
 		if (!last || p->until_ns > last->until_ns)

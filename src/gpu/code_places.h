@@ -23,6 +23,11 @@ struct code_place {
 	uint32_t function; /* profile id */
 };
 
+/* Of all programs, of one instance, and the size of one: no kernel has as much. */
+#define CODE_PLACES_MAX		 (1u << 16)
+#define CODE_PLACES_INSTANCE_MAX 8192u
+#define CODE_PLACE_MAX_BYTES	 ((uint64_t)64 << 20)
+
 struct code_places;
 
 /* NULL: out of memory. */
@@ -30,11 +35,14 @@ struct code_places *code_places_new(void);
 void code_places_free(struct code_places *c);
 
 /* `until_ns` is not looked at: it lives until it ends. What lies there of the same instance and
- * device ends. 0, -EINVAL where it has no size or no end, -ENOSPC when there are too many, or
- * -ENOMEM. */
+ * device ends. 0, -EINVAL where it has no size or no end or is too large, -ENOSPC when there are
+ * too many, or -ENOMEM. */
 int code_places_add(struct code_places *c, const struct code_place *place);
-/* The code of an instance at this address is gone; UINT64_MAX: all of it. */
-void code_places_end(struct code_places *c, uint32_t instance, uint64_t address, uint64_t time_ns);
+/* The code of an instance at this address of a device is gone. */
+void code_places_end(struct code_places *c, uint32_t instance, uint32_t device, uint64_t address,
+	uint64_t time_ns);
+/* All code of an instance is. */
+void code_places_end_all(struct code_places *c, uint32_t instance, uint64_t time_ns);
 
 /* Of the places of a device that live at some time in [start_ns, end_ns] and have this address, of
  * which only the bits in `mask` are known: one in `ret`, of several the one that lived last, and

@@ -518,7 +518,7 @@ struct wire_function {
 struct wire_code {
 	uint8_t type;
 	uint8_t api;
-	uint8_t gone; /* of all fields only api, address and time mean something */
+	uint8_t gone; /* of all fields only api, device, address and time mean something */
 	uint8_t pad;
 	uint32_t device; /* ordinal in this process, sent before */
 	uint64_t address;

@@ -67,14 +67,15 @@ is "$(for l in overflows outside ambiguous places dropped refused cut; do loss s
 recorded reuse
 is "$status" 0 "modules come and go"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_outside)" "12800 0" "all their samples are there"
+is "$(loss gpu_invalid)" 0 "and modules that are gone are known by their device"
 
 recorded kernels XPUPROF_SIM_XE_FAULT=eio
 is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"
 
-for fault in eacces ebusy size version enodev; do
+for fault in closed eacces ebusy size version enodev; do
 	case $fault in
-	eacces) reason="dev.xe.observation_paranoid=0" ;;
+	closed | eacces) reason="dev.xe.observation_paranoid=0" ;;
 	ebusy) reason="another program samples it" ;;
 	size | version) reason="records are of a kind that is not known" ;;
 	enodev) reason="its stream ended (No such device)" ;;
@@ -86,5 +87,11 @@ for fault in eacces ebusy size version enodev; do
 	is "$(loss stalls_refused)" 1 "$fault: and counted"
 	is "$(xpuprof report --json p.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["works"])')" 80 \
 		"$fault: its work is recorded"
+done
+for fault in i915 vendor elsewhere; do
+	recorded kernels XPUPROF_SIM_XE_FAULT=$fault XPUPROF_SIM_XE_PATIENCE_MS=500
+	is "$status $(loss stalls_refused)" "0 1" "$fault: the program runs on, and the refusal is counted"
+	has "$err" "instructions of Intel's GPU 0000:00:00.0 are not sampled: its driver is not xe" "$fault: this is said"
+	lacks "$err" "renderD128" "$fault: and nothing of a node that is not the GPU's"
 done
 done_testing

@@ -51,8 +51,10 @@ static void change(struct code_places *places, struct bytes *b)
 	p.from_ns = take(b, 100);
 	if (take(b, 4))
 		(void)code_places_add(places, &p);
+	else if (p.size)
+		code_places_end(places, p.instance, p.device, p.address, p.from_ns);
 	else
-		code_places_end(places, p.instance, p.size ? p.address : UINT64_MAX, p.from_ns);
+		code_places_end_all(places, p.instance, p.from_ns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,6 +9,7 @@
 #include "gpucode/kept_images.h"
 #include "profile/reader.h"
 #include "tap.h"
+#include "vendor/amd/calls.h"
 
 static const char barrier[] = "smsp__pcsamp_warps_issue_stalled_barrier";
 
@@ -465,10 +466,12 @@ static void put_kernel(struct client *c, uint64_t start_ns, uint64_t duration_ns
 /* What is said in the end of a recording of 3 ms of kernels, of which two run at once for 2 ms. At
  * 2^period cycles 600 million, divided by that, are due. */
 static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refusal refusal,
-	uint32_t refused_context, char ret[512])
+	uint32_t refused_context, uint8_t api, char ret[512])
 {
+	const struct wire_function function = {.type = WIRE_FUNCTION, .api = api, .id = 1};
 	const struct wire_stalls_refused refused = {.type = WIRE_STALLS_REFUSED,
 		.refusal = (uint8_t)refusal,
+		.api = api,
 		.context = refused_context};
 	struct test_recorder *r = open_recorder(NULL);
 	uint64_t start_ns = clock_now_ns();
@@ -480,6 +483,7 @@ static void end_of_kernels(uint8_t period, uint64_t came, enum wire_stalls_refus
 	w.samples = came;
 	CHECK(join(&c, r));
 	introduce_kernel(&c);
+	ring_put_long(&c.ring, &function, sizeof(function), NULL, 0);
 	put_kernel(&c, start_ns, 1000000);
 	put_window(&c, &w);
 	put_kernel(&c, start_ns + 1000000, 2000000);
@@ -501,14 +505,97 @@ static void samples_that_never_came_are_reported_where_they_came_too_fast(void)
 				  "--stalls=16384 is slow enough";
 	char said[512];
 
-	end_of_kernels(12, 100000, 0, 0, said);
+	end_of_kernels(12, 100000, 0, 0, 0, said);
 	CHECK_TEXT(said, due);
-	end_of_kernels(12, 140000, 0, 0, said);
+	end_of_kernels(12, 140000, 0, 0, 0, said);
 	CHECK_TEXT(said, "");
-	end_of_kernels(14, 10000, 0, 0, said);
+	end_of_kernels(14, 10000, 0, 0, 0, said);
 	CHECK_TEXT(said, "");
-	end_of_kernels(12, 100000, WIRE_STALLS_CONTEXT, 4, said);
+	end_of_kernels(12, 100000, WIRE_STALLS_CONTEXT, 4, 0, said);
 	CHECK(strchr(said, '\n') && !strcmp(strchr(said, '\n') + 1, due));
+}
+
+static void samples_that_never_came_are_reported_of_the_tracer_whose_they_are(void)
+{
+	char said[512];
+
+	end_of_kernels(12, 100000, 0, 0, AMD_API, said);
+	CHECK_TEXT(said, "rocprofiler-sdk hands over fewer samples than it should: 100,000 of "
+			 "146,484 that were due came; --stalls=16384 is slow enough");
+	/* of one kind, of two vendors: each is said */
+	end_of_kernels(12, 100000, WIRE_STALLS_RIGHTS, 4, AMD_API, said);
+	CHECK(strstr(said, "ROCPROFILER_PC_SAMPLING_BETA_ENABLED") && strstr(said, "were due"));
+}
+
+static void refusals_of_one_kind_are_reported_for_each_vendor(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_stalls_refused s = {.type = WIRE_STALLS_REFUSED, .refusal = WIRE_STALLS_RIGHTS};
+	struct client c;
+
+	CHECK(join(&c, r));
+	ring_put(&c.ring, &s);
+	s.api = AMD_API;
+	ring_put(&c.ring, &s);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(strstr(test_recorder_stats(r).stalls_refused, "NVreg_RestrictProfiling"));
+	CHECK(strstr(test_recorder_stats(r).stalls_refused, "ROCPROFILER_PC_SAMPLING"));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* A record of any kind, whose fields make sense where `api` does not matter. */
+static void put_of_api(struct client *c, uint8_t type, uint8_t api)
+{
+	union {
+		uint8_t type;
+		uint8_t bytes[WIRE_PAYLOAD_BYTES];
+		struct wire_call call;
+		struct wire_tracer tracer;
+		struct wire_function function;
+		struct wire_code code;
+		struct wire_stalls_refused refused;
+	} u = {.type = type};
+
+	if (type == WIRE_CALL)
+		u.call.api = (uint32_t)api << WIRE_API_SHIFT | 1;
+	else if (type == WIRE_TRACER)
+		u.tracer.api = api;
+	else if (type == WIRE_FUNCTION)
+		u.function = (struct wire_function){.type = type, .api = api, .id = 1};
+	else if (type == WIRE_CODE)
+		u.code = (struct wire_code){.type = type, .api = api, .address = 8, .size = 8};
+	else if (type == WIRE_STALLS_REFUSED)
+		u.refused.refusal = WIRE_STALLS_RIGHTS, u.refused.api = api;
+	ring_put(&c->ring, u.bytes);
+}
+
+static void records_of_every_kind_and_API_do_no_harm(void)
+{
+	for (uint8_t type = 0; type <= WIRE_TYPES; type++) {
+		for (uint8_t api = 0; api <= WIRE_APIS; api++) {
+			struct test_recorder *r = open_recorder(NULL);
+			bool refusal = type == WIRE_STALLS_REFUSED;
+			struct client c;
+
+			r->shared.places = code_places_new();
+			CHECK(join(&c, r));
+			if (type != WIRE_DEVICE)
+				put_device(&c, "Simulated GPU 0");
+			put_of_api(&c, type, api);
+			CHECK(test_recorder_pump(r) == 0);
+			CHECK(injected_backend.finish(r->backend) == 0);
+			if (refusal || type == WIRE_FUNCTION)
+				CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) ==
+					(api != 0 && api != AMD_API));
+			CHECK(!refusal || test_recorder_loss(r, LOSS_STALLS_REFUSED) ==
+						  (api == 0 || api == AMD_API));
+			leave(&c);
+			code_places_free(r->shared.places);
+			r->shared.places = NULL;
+			test_recorder_close(r);
+		}
+	}
 }
 
 static void samples_that_never_came_are_reported_once(void)
@@ -518,7 +605,7 @@ static void samples_that_never_came_are_reported_once(void)
 	char said[512];
 
 	for (size_t n = 0; n < sizeof(of_it) / sizeof(of_it[0]); n++) {
-		end_of_kernels(12, 100000, of_it[n], 3, said);
+		end_of_kernels(12, 100000, of_it[n], 3, 0, said);
 		CHECK(*said && !strstr(said, "were due"));
 	}
 }
@@ -710,10 +797,12 @@ static void images_that_were_sent_before_the_end_are_all_kept(void)
 	kept_images_free(images);
 }
 
-static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t time_ns, bool gone)
+static void put_code_of(struct client *c, uint32_t device, uint64_t address, uint64_t size,
+	uint64_t time_ns, bool gone)
 {
 	const struct wire_code code = {.type = WIRE_CODE,
 		.gone = gone,
+		.device = device,
 		.address = address,
 		.size = size,
 		.time_ns = time_ns,
@@ -722,6 +811,11 @@ static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t
 		.name_size = 4};
 
 	ring_put_long(&c->ring, &code, sizeof(code), "axpy", 4);
+}
+
+static void put_code(struct client *c, uint64_t address, uint64_t size, uint64_t time_ns, bool gone)
+{
+	put_code_of(c, 0, address, size, time_ns, gone);
 }
 
 static size_t places_at(struct test_recorder *r, uint64_t address, uint64_t time_ns)
@@ -756,9 +850,65 @@ static void code_of_kernels_is_known_by_its_place_and_time(void)
 	test_recorder_close(r);
 }
 
+static void code_that_is_gone_is_that_of_its_device(void)
+{
+	const struct wire_device other = {
+		.type = WIRE_DEVICE, .number = 1, .name_size = 1, .uuid = {1}};
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	r->shared.places = code_places_new();
+	CHECK(join(&c, r));
+	put_device(&c, "Simulated GPU 0");
+	ring_put_long(&c.ring, &other, sizeof(other), "O", 1);
+	for (uint32_t device = 0; device < 2; device++)
+		put_code_of(&c, device, 0x8000, 0x100, now - 1000, false);
+	put_code_of(&c, 1, 0x8000, 0, now - 500, true);
+	put_code_of(&c, 2, 0x8000, 0, now - 500, true);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(places_at(r, 0x8000, now) == 1 && code_places_count(r->shared.places) == 2);
+	CHECK(invalid(r) == 1);
+	code_places_free(r->shared.places);
+	r->shared.places = NULL;
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_program_that_reports_too_many_places_is_told_from_others(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	uint64_t now = clock_now_ns();
+	struct client c[2];
+
+	r->shared.places = code_places_new();
+	for (int n = 0; n < 2; n++) {
+		CHECK(join(&c[n], r));
+		put_device(&c[n], "Simulated GPU 0");
+	}
+	for (uint32_t n = 0; n < CODE_PLACES_INSTANCE_MAX + 10; n++) {
+		put_code(&c[0], (uint64_t)n << 12, 0x100, now - 1000, false);
+		if (n % 1000 == 999)
+			CHECK(test_recorder_pump(r) == 0);
+	}
+	put_code(&c[0], 0, CODE_PLACE_MAX_BYTES + 1, now - 1000, false);
+	put_code(&c[1], 0x8000100, 0x100, now - 1000, false);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(code_places_count(r->shared.places) == CODE_PLACES_INSTANCE_MAX + 1);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_PLACES) == 11);
+	CHECK(places_at(r, 0x8000100, now) == 1);
+	for (int n = 0; n < 2; n++)
+		leave(&c[n]);
+	code_places_free(r->shared.places);
+	r->shared.places = NULL;
+	test_recorder_close(r);
+}
+
 int main(void)
 {
 	RUN(code_of_kernels_is_known_by_its_place_and_time);
+	RUN(code_that_is_gone_is_that_of_its_device);
+	RUN(a_program_that_reports_too_many_places_is_told_from_others);
 	RUN(samples_reach_the_profile_with_their_window_function_and_reason);
 	RUN(a_launch_is_named_in_exact_windows_only);
 	RUN(a_window_that_cannot_be_is_counted_and_left_out_with_its_rows);
@@ -770,6 +920,9 @@ int main(void)
 	RUN(how_long_a_program_was_held_is_said);
 	RUN(samples_that_never_came_are_reported_where_they_came_too_fast);
 	RUN(samples_that_never_came_are_reported_once);
+	RUN(samples_that_never_came_are_reported_of_the_tracer_whose_they_are);
+	RUN(refusals_of_one_kind_are_reported_for_each_vendor);
+	RUN(records_of_every_kind_and_API_do_no_harm);
 	RUN(what_the_library_could_not_send_becomes_losses);
 	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
 	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "gpu/backend.h"
+#include "gpu/intel/intel.h"
 #include "gpu/intel/sampler.h"
 #include "profile/reader.h"
 #include "random.h"
@@ -18,6 +21,7 @@ static struct profile_writer *w;
 static struct code_places *places;
 static struct sampler *s;
 static uint32_t processes[2], device, functions[2];
+static uint64_t instructions_max = 1000;
 
 static uint32_t string(const char *text)
 {
@@ -32,7 +36,8 @@ static void begin(uint64_t second)
 {
 	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8};
 	struct profile_device d = {.uuid = {1}};
-	struct sampler_options o = {.layout = stall_layout_of(20, 1, BYTES)};
+	struct sampler_options o = {
+		.layout = stall_layout_of(20, 1, BYTES), .instructions_max = instructions_max};
 	uint32_t module = 0;
 
 	CHECK(!profile_writer_open(&w, path));
@@ -84,7 +89,7 @@ static void add(uint64_t address, unsigned int samples)
 
 /* What the profile has of each function, and how much was lost by these causes. */
 struct sums {
-	uint64_t of[2], windows, outside, ambiguous, overflows, in_windows;
+	uint64_t of[2], left_out[2], windows, outside, ambiguous, overflows, in_windows, cut;
 };
 
 static struct sums end(void)
@@ -106,7 +111,10 @@ static struct sums end(void)
 		i = profile_instruction(r, e.stall.instruction);
 		CHECK_TEXT(profile_string(r, e.stall.reason, NULL), "eu_stall_sbid");
 		sums.of[i->function != functions[0]] += e.stall.samples;
-		CHECK(i->offset < 0x400 && i->offset % 8 == 0);
+		if (i->offset == OFFSET_LEFT_OUT)
+			sums.left_out[i->function != functions[0]] += e.stall.samples;
+		else
+			CHECK(i->offset < 0x400 && i->offset % 8 == 0);
 		CHECK(profile_window(r, e.stall.window)->process ==
 			processes[i->function != functions[0]]);
 	}
@@ -116,6 +124,7 @@ static struct sums end(void)
 	sums.outside = profile_loss_count(r, LOSS_STALLS_OUTSIDE);
 	sums.ambiguous = profile_loss_count(r, LOSS_STALLS_AMBIGUOUS);
 	sums.overflows = profile_loss_count(r, LOSS_STALLS_OVERFLOWS);
+	sums.cut = profile_loss_count(r, LOSS_STALLS_CUT);
 	profile_reader_close(r);
 	return sums;
 }
@@ -212,6 +221,59 @@ static void windows_wait_for_news_of_code(void)
 	CHECK(sums.of[1] == 11 && sums.windows == 2 && !sums.outside);
 }
 
+static void further_instructions_are_left_out_and_their_samples_are_not(void)
+{
+	struct sums sums;
+
+	instructions_max = 3;
+	begin(0x8000ffbe0400);
+	instructions_max = 1000;
+	add(0x8000ffbe0000, 1);
+	add(0x8000ffbe0008, 2);
+	add(0x8000ffbe0010, 4);
+	add(0x8000ffbe0018, 8);
+	add(0x8000ffbe0020, 16);
+	CHECK(!sampler_end_window(s, 2000, 2000));
+	add(0x8000ffbe0000, 32);
+	add(0x8000ffbe0400, 64);
+	add(0x8000ffbe0408, 128);
+	sums = end();
+	CHECK(sums.of[0] == 63 && sums.of[1] == 192);
+	CHECK(sums.left_out[0] == 56 && sums.left_out[1] == 192 && sums.cut == 5);
+}
+
+static void the_oldest_window_that_waits_is_known(void)
+{
+	begin(0x8000ffbe0400);
+	CHECK(sampler_oldest_ns(s) == 1000);
+	CHECK(!sampler_end_window(s, 2000, 1000));
+	CHECK(sampler_oldest_ns(s) == 2000); /* nothing was in it */
+	add(0x8000ffbe0000, 5);
+	CHECK(!sampler_end_window(s, 3000, 1000));
+	add(0x8000ffbe0000, 5);
+	CHECK(!sampler_end_window(s, 4000, 1000) && sampler_oldest_ns(s) == 2000);
+	CHECK(!sampler_end_window(s, 5000, 3000) && sampler_oldest_ns(s) == 3000);
+	CHECK(!sampler_end_window(s, 6000, 4000) && sampler_oldest_ns(s) == 6000);
+	CHECK(end().of[0] == 10);
+}
+
+static void code_that_ended_is_forgotten_when_no_window_needs_it(void)
+{
+	const struct gpu_options o = {.stalls = GPU_STALLS_CONTINUOUS};
+	struct gpu_shared shared = {0};
+	struct gpu_backend *b = NULL;
+	bool busy = false;
+
+	begin(0x8000ffbe0400);
+	shared.writer = w;
+	shared.places = places;
+	CHECK(!intel_backend.open(&b, &o, &shared) && b);
+	code_places_end_all(places, 1, clock_now_ns() - 1);
+	CHECK(!intel_backend.drain(b, &busy) && code_places_count(places) == 1);
+	intel_backend.close(b);
+	(void)end();
+}
+
 static void records_of_zeros_and_ones_do_no_harm(void)
 {
 	uint8_t record[BYTES] = {0};
@@ -233,6 +295,9 @@ int main(void)
 	RUN(records_may_come_in_any_pieces);
 	RUN(a_stream_that_is_cut_loses_its_last_record_alone);
 	RUN(windows_wait_for_news_of_code);
+	RUN(further_instructions_are_left_out_and_their_samples_are_not);
+	RUN(the_oldest_window_that_waits_is_known);
+	RUN(code_that_ended_is_forgotten_when_no_window_needs_it);
 	RUN(records_of_zeros_and_ones_do_no_harm);
 	unlink(path);
 	return tap_end();

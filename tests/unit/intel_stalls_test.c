@@ -159,7 +159,7 @@ static void an_address_that_is_used_again_is_of_its_time(void)
 	const struct code_place *p;
 
 	add(c, 1, 0x1000, 0x100, 10, 1);
-	code_places_end(c, 1, 0x1000, 20);
+	code_places_end(c, 1, 1, 0x1000, 20);
 	add(c, 1, 0x1000, 0x80, 30, 2);
 	CHECK(find(c, 0x1000, 10, 15) == 1 && find(c, 0x1000, 32, 40) == 2);
 	CHECK(!find(c, 0x1000, 21, 29) && !find(c, 0x1000, 0, 9));
@@ -169,7 +169,7 @@ static void an_address_that_is_used_again_is_of_its_time(void)
 	add(c, 1, 0x1040, 0x100, 50, 3);
 	CHECK(find(c, 0x1040, 51, 60) == 3 && !find(c, 0x1000, 51, 60));
 	CHECK(!code_places_find(c, 2, 0x1040, LOW, 51, 60, &p));
-	code_places_end(c, 1, UINT64_MAX, 70);
+	code_places_end_all(c, 1, 70);
 	CHECK(!find(c, 0x1040, 71, 80));
 	code_places_forget(c, 60);
 	CHECK(code_places_count(c) == 1 && find(c, 0x1040, 51, 60) == 3);
@@ -199,6 +199,51 @@ static void places_that_make_no_sense_are_refused(void)
 	CHECK(code_places_add(c, &p) == -EINVAL);
 	p.size = UINT64_MAX;
 	CHECK(code_places_add(c, &p) == -EINVAL);
+	p.address = 0;
+	p.size = CODE_PLACE_MAX_BYTES + 1;
+	CHECK(code_places_add(c, &p) == -EINVAL);
+	code_places_free(c);
+}
+
+static void one_instance_has_a_part_of_all_places(void)
+{
+	struct code_places *c = code_places_new();
+	struct code_place p = {.size = 0x100, .instance = 1, .device = 1};
+
+	for (uint32_t n = 0; n < CODE_PLACES_INSTANCE_MAX; n++, p.address += 0x100)
+		CHECK(!code_places_add(c, &p));
+	CHECK(code_places_add(c, &p) == -ENOSPC);
+	/* what lay there is gone all the same */
+	p.address = 0;
+	p.from_ns = 10;
+	CHECK(code_places_add(c, &p) == -ENOSPC);
+	CHECK(!code_places_find(c, 1, 0, LOW, 11, 20, &(const struct code_place *){0}));
+	p.instance = 2;
+	CHECK(!code_places_add(c, &p));
+	code_places_forget(c, 11);
+	p.instance = 1;
+	p.from_ns = 20;
+	CHECK(!code_places_add(c, &p));
+	code_places_free(c);
+}
+
+static void code_of_one_device_is_not_that_of_another(void)
+{
+	struct code_places *c = code_places_new();
+	const struct code_place *p = NULL;
+	/* large enough to reach over all */
+	struct code_place other = {
+		.size = CODE_PLACE_MAX_BYTES, .instance = 1, .process = 1, .function = 9};
+
+	add(c, 1, 0x1000, 0x100, 0, 7);
+	for (other.device = 0; other.device < 3; other.device += 2)
+		CHECK(!code_places_add(c, &other));
+	CHECK(find(c, 0x1000, 0, 10) == 7 && !find(c, 0x2000, 0, 10) && !find(c, 0, 0, 10));
+	code_places_end(c, 1, 2, 0x1000, 5);
+	code_places_end(c, 1, 2, 0, 5);
+	CHECK(find(c, 0x1000, 6, 10) == 7);
+	CHECK(!code_places_find(c, 2, 0x1000, LOW, 6, 10, &p));
+	CHECK(code_places_find(c, 0, 0x1000, LOW, 6, 10, &p) == 1 && p->function == 9);
 	code_places_free(c);
 }
 
@@ -241,6 +286,8 @@ int main(void)
 	RUN(an_address_that_is_used_again_is_of_its_time);
 	RUN(two_processes_at_one_address_are_ambiguous);
 	RUN(places_that_make_no_sense_are_refused);
+	RUN(one_instance_has_a_part_of_all_places);
+	RUN(code_of_one_device_is_not_that_of_another);
 	RUN(many_places_are_found_as_one_by_one);
 	return tap_end();
 }

@@ -7,6 +7,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -333,6 +335,24 @@ static void damaged_images_are_read_or_refused(void)
 	close_data(&o);
 }
 
+/* With nothing behind it that may be read. */
+static void code_that_ends_within_an_instruction_is_read_to_its_end(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *memory =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED && !mprotect(memory + page, page, PROT_NONE));
+	for (size_t size = 1; size < 16; size++) {
+		char text[ISA_TEXT_MAX];
+
+		memory[page - size] = 0x38;
+		CHECK(isa_text(2001, memory + page - size, size, text, sizeof(text)));
+		CHECK_TEXT(text, "math");
+	}
+	munmap(memory, 2 * page);
+}
+
 static void text_is_cut_to_fit_and_unknown_code_says_so(void)
 {
 	static const uint8_t math[16] = {0x38, [11] = 0x60}, none[16] = {0x7f};
@@ -360,5 +380,6 @@ int main(void)
 	RUN(other_files_are_refused);
 	RUN(damaged_images_are_read_or_refused);
 	RUN(text_is_cut_to_fit_and_unknown_code_says_so);
+	RUN(code_that_ends_within_an_instruction_is_read_to_its_end);
 	return tap_end();
 }

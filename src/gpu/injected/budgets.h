@@ -54,6 +54,10 @@
 #define LEAVE_MAX_NS (200 * NS_PER_MS)
 /* The same for the last drain of all. */
 #define FINISH_MAX_NS (10 * NS_PER_SECOND)
+/* Places of code in a GPU's memory: CODE_PLACES_MAX of all instances, CODE_PLACES_INSTANCE_MAX of
+ * one, ended ones too as long as samples of them may come (gpu/code_places.h). PyTorch has
+ * thousands of kernels. */
+
 /* Distinct devices of a recording. */
 #define DEVICES_MAX 1024u
 /* In one process, as threads of containers are looked up: how long at once, and one part in so many

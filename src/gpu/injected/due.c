@@ -85,24 +85,37 @@ void due_end(struct instance *i)
 			(double)(c->came + lost) >= CAME_LEAST * (double)due)
 			continue;
 		stalls_count_refused(i);
-		s->due += due;
-		s->came += c->came;
-		if (s->safe_period < c->safe_period)
-			s->safe_period = c->safe_period;
+		s->shortfalls[i->sampled_api].due += due;
+		s->shortfalls[i->sampled_api].came += c->came;
+		if (s->shortfalls[i->sampled_api].safe_period < c->safe_period)
+			s->shortfalls[i->sampled_api].safe_period = c->safe_period;
 	}
 }
 
-int due_report(struct injected *s)
+static void put_shortfall(struct injected *s, uint32_t api)
 {
 	struct buf *lines = &s->refusal_lines;
 	char came[TEXT_CELL], due[TEXT_CELL];
 
-	if (!s->due || s->refused & TOO_FAST)
-		return 0;
 	if (lines->size)
 		buf_putc(lines, '\n');
-	buf_printf(lines, "%s: %s of %s that were due came", injected_sampled(s)->stalls_behind,
-		text_count(came, s->came), text_count(due, s->due));
-	stalls_put_safe_period(s->safe_period, lines);
-	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(lines));
+	buf_printf(lines, "%s: %s of %s that were due came",
+		s->apis[api]->stalls_behind ?: "samples of GPU instructions are missing",
+		text_count(came, s->shortfalls[api].came), text_count(due, s->shortfalls[api].due));
+	stalls_put_safe_period(s->shortfalls[api].safe_period, lines);
+}
+
+int due_report(struct injected *s)
+{
+	bool any = false;
+
+	for (uint32_t api = 0; api < WIRE_APIS; api++) {
+		if (!s->shortfalls[api].due || s->refused[api] & TOO_FAST)
+			continue;
+		put_shortfall(s, api);
+		any = true;
+	}
+	return any ? profile_set_meta(
+			     s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines))
+		   : 0;
 }

@@ -557,7 +557,7 @@ static int end(struct instance *i)
 	count_unseen(i);
 	due_end(i);
 	if (i->injected->shared->places)
-		code_places_end(i->injected->shared->places, i->number, UINT64_MAX, clock_now_ns());
+		code_places_end_all(i->injected->shared->places, i->number, clock_now_ns());
 	i->phase = INSTANCE_ENDED;
 	if (!error && i->broken && events->instance_broken)
 		error = events->instance_broken(events->context, i->number);

@@ -137,6 +137,7 @@ struct instance {
 	bool leaving;
 	uint32_t chunks_sent;
 	struct vec(struct instance_function) functions;
+	uint8_t sampled_api;		 /* whose functions they are */
 	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none came */
 	struct instance_window window;
 	struct {

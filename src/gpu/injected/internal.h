@@ -38,10 +38,13 @@ struct injected {
 	struct buf refusal_lines; /* of META_STALLS_REFUSED */
 	struct buf held_lines;	  /* of META_STALLS_HELD */
 	uint32_t held_count;
-	struct buf contest_lines;  /* of META_STALLS_CONTESTED */
-	uint32_t refused;	   /* bits: enum wire_stalls_refusal */
-	uint64_t due, came;	   /* due.c: samples in contexts in which too few came */
-	uint8_t safe_period;	   /* of those contexts, the longest */
+	struct buf contest_lines;    /* of META_STALLS_CONTESTED */
+	uint32_t refused[WIRE_APIS]; /* bits: enum wire_stalls_refusal */
+	/* due.c: samples in contexts in which too few came */
+	struct {
+		uint64_t due, came;
+		uint8_t safe_period; /* of those contexts, the longest */
+	} shortfalls[WIRE_APIS];
 	struct buf ended_lines;	   /* of META_TRACER_ENDED */
 	struct buf finalize_lines; /* gpu_stats.finalized */
 	uint32_t finalize_count;   /* of them, told or not */
@@ -74,7 +77,7 @@ struct kept_space {
 	struct walk_mapping mappings[];
 };
 
-/* Whose code and instructions are sampled. */
+/* Whose tracer may end in a program, or be taken out of it. */
 static inline const struct injected_api *injected_sampled(const struct injected *s)
 {
 	return s->apis[0];

@@ -17,8 +17,6 @@
 
 #define PERIOD_MAX 31
 #define HELD_TOLD  16 /* switches that are named */
-/* Where samples of a function are put whose instructions there is no room for: behind its end. */
-#define OFFSET_LEFT_OUT (UINT32_MAX - 15)
 
 static int invalid(struct instance *i)
 {
@@ -90,7 +88,9 @@ static int add_function(struct instance *i, const struct wire_function *f, const
 /* Whether it has a format of code, and words for refusals. */
 static bool can_be_sampled(const struct instance *i, uint8_t api)
 {
-	return api < WIRE_APIS && i->injected->apis[api]->code_format;
+	const struct injected_api *a = api < WIRE_APIS ? i->injected->apis[api] : NULL;
+
+	return a && a->code_format && a->stalls_refusals;
 }
 
 int stalls_decode_function(struct instance *i, const void *record, size_t size)
@@ -106,6 +106,7 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 	error = add_function(i, &f, (const char *)record + sizeof(f), &mine.module, &mine.id);
 	if (error)
 		return error;
+	i->sampled_api = f.api;
 	return vec_push(&i->functions, mine) ? error_memory(NULL) : 0;
 }
 
@@ -141,13 +142,15 @@ int stalls_decode_code(struct instance *i, const void *record, size_t size, uint
 		return -EPROTO;
 	if (c.time_ns > now_ns)
 		return invalid(i);
-	if (c.gone && places)
-		code_places_end(places, i->number, c.address, c.time_ns);
-	if (c.gone || !places)
+	if (!places)
 		return 0;
 	place.device = i->devices[c.device].id;
 	if (!place.device)
 		return invalid(i);
+	if (c.gone) {
+		code_places_end(places, i->number, place.device, c.address, c.time_ns);
+		return 0;
+	}
 	error = place_function(i, &c, (const char *)record + sizeof(c), &place);
 	if (error || !place.function)
 		return error;
@@ -329,9 +332,9 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 		error = due_note_refusal(i, r->context);
 	}
 	bit = 1u << r->refusal;
-	if (error || s->refused & bit)
+	if (error || s->refused[r->api] & bit)
 		return error;
-	s->refused |= bit;
+	s->refused[r->api] |= bit;
 	put_refusal(i, r, lines);
 	return profile_set_meta(s->shared->writer,
 		sampled ? META_STALLS_CONTESTED : META_STALLS_REFUSED, buf_text(lines));

@@ -21,12 +21,15 @@
 #include "gpu/intel/node.h"
 #include "gpu/intel/sampler.h"
 
-#define SUBJECT	   "samples of GPU instructions"
-#define READ_BYTES ((size_t)256 << 10)
-#define READS_MAX  64		 /* at once, of a stream */
-#define WINDOW_NS  5000000ull	 /* at least; the kernel looks at the hardware as often */
-#define RIPE_NS	   1000000000ull /* what libraries say of code comes so late at most */
-#define VENDOR	   0x8086
+#define SUBJECT		  "samples of GPU instructions"
+#define READ_BYTES	  ((size_t)256 << 10)
+#define READS_MAX	  64		/* at once, of a stream */
+#define WINDOW_NS	  5000000ull	/* at least; the kernel looks at the hardware as often */
+#define RIPE_NS		  1000000000ull /* what libraries say of code comes so late at most */
+#define REFUSALS_TEXT_MAX 4096
+#define FORGET_NS	  1000000000ull /* so often places of ended code are forgotten */
+/* Of one stream: 50 bytes each. */
+#define INSTRUCTIONS_MAX 600000u
 
 struct stream {
 	struct intel_stream s; /* fd -1: it has ended */
@@ -43,7 +46,9 @@ struct gpu_backend {
 	int epoll;
 	uint8_t *bytes; /* READ_BYTES */
 	struct vec(struct stream) streams;
-	uint64_t used[INTEL_NODES / 64]; /* bits: nodes whose streams were opened, or not */
+	uint64_t forgot_ns;		 /* code that had ended */
+	struct vec(uint64_t) devices;	 /* by their place: their streams were opened, or not */
+	uint64_t used[INTEL_NODES / 64]; /* bits: nodes at no known place, the same */
 	struct buf refusals;
 };
 
@@ -58,7 +63,7 @@ static uint64_t pci_of(const uint8_t uuid[16])
 
 static bool is_intels(const uint8_t uuid[16])
 {
-	return (uuid[0] | uuid[1] << 8) == VENDOR;
+	return (uuid[0] | uuid[1] << 8) == INTEL_VENDOR;
 }
 
 static void intel_close(struct gpu_backend *b)
@@ -71,6 +76,7 @@ static void intel_close(struct gpu_backend *b)
 		sampler_free(s->sampler);
 	}
 	vec_release(&b->streams);
+	vec_release(&b->devices);
 	if (b->epoll >= 0)
 		close(b->epoll);
 	buf_release(&b->refusals);
@@ -120,15 +126,35 @@ static const char *reason_of(int error)
 	}
 }
 
-static int refuse(struct gpu_backend *b, unsigned int node, const char *reason)
+static int refuse_gpu(struct gpu_backend *b, const char *gpu, const char *reason)
 {
 	int error = profile_count_loss(b->shared->writer, LOSS_STALLS_REFUSED, 1);
 
-	buf_printf(&b->refusals, "%sinstructions of Intel's GPU renderD%u are not sampled: %s",
-		b->refusals.size ? "\n" : "", 128 + node, reason);
-	return error
-		       ?: profile_set_meta(
-				  b->shared->writer, META_STALLS_REFUSED, buf_text(&b->refusals));
+	/* programs can make up devices */
+	if (error || b->refusals.size > REFUSALS_TEXT_MAX)
+		return error;
+	buf_printf(&b->refusals, "%sinstructions of Intel's GPU %s are not sampled: %s",
+		b->refusals.size ? "\n" : "", gpu, reason);
+	return profile_set_meta(b->shared->writer, META_STALLS_REFUSED, buf_text(&b->refusals));
+}
+
+static int refuse(struct gpu_backend *b, unsigned int node, const char *reason)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "renderD%u", 128 + node);
+	return refuse_gpu(b, name, reason);
+}
+
+/* None of the nodes is the device's. */
+static int refuse_device(struct gpu_backend *b, uint64_t pci)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%04x:%02x:%02x.%x", (unsigned int)(pci >> 16),
+		(unsigned int)(pci >> 8 & 0xff), (unsigned int)(pci >> 3 & 0x1f),
+		(unsigned int)(pci & 7));
+	return refuse_gpu(b, name, "its driver is not xe, or it has no node in /dev/dri");
 }
 
 static int add_stream(struct gpu_backend *b, unsigned int node, const struct intel_stream *opened,
@@ -139,7 +165,8 @@ static int add_stream(struct gpu_backend *b, unsigned int node, const struct int
 		.device = device,
 		.writer = b->shared->writer,
 		.places = b->shared->places,
-		.images = b->images};
+		.images = b->images,
+		.instructions_max = INSTRUCTIONS_MAX};
 	struct epoll_event event = {.events = EPOLLIN};
 
 	s.sampler = sampler_new(&o, s.window_ns);
@@ -157,7 +184,6 @@ static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t 
 {
 	int error = n->gt_count ? 0 : refuse(b, n->number, reason_of(-EOPNOTSUPP));
 
-	b->used[n->number / 64] |= 1ull << n->number % 64;
 	if (b->exact && !error)
 		error = refuse(b, n->number,
 			"not exactly: samples do not name their launch there, "
@@ -174,30 +200,46 @@ static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t 
 	return error;
 }
 
+/* Sets *ret_found where the node is the device's, or may be. */
+static int try_node(
+	struct gpu_backend *b, unsigned int number, uint64_t pci, uint32_t device, bool *ret_found)
+{
+	struct intel_node n;
+	int error = intel_node_open(number, &n);
+
+	if (error == -ENODEV || (n.pci && n.pci != pci)) {
+		intel_node_close(&n);
+		return 0;
+	}
+	*ret_found = true;
+	if (!n.pci)
+		b->used[number / 64] |= 1ull << number % 64;
+	error = error ? refuse(b, number, reason_of(error)) : use_node(b, &n, device);
+	intel_node_close(&n);
+	return error;
+}
+
+/* Tiles of one GPU are devices at one place. */
 static int intel_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device)
 {
+	uint64_t pci = pci_of(uuid);
+	bool found = false;
 	int error = 0;
 
-	for (unsigned int i = 0; is_intels(uuid) && !error && i < INTEL_NODES; i++) {
-		struct intel_node n;
-
+	if (!is_intels(uuid))
+		return 0;
+	vec_foreach (p, &b->devices)
+		if (*p == pci)
+			return 0;
+	if (vec_push(&b->devices, pci))
+		return error_memory(SUBJECT);
+	for (unsigned int i = 0; !error && i < INTEL_NODES; i++) {
 		if (b->used[i / 64] >> i % 64 & 1)
-			continue;
-		error = intel_node_open(i, &n);
-		if (error == -ENODEV) {
-			error = 0;
-			continue;
-		}
-		if (error) {
-			b->used[i / 64] |= 1ull << i % 64;
-			error = refuse(b, i, reason_of(error));
-			continue;
-		}
-		if (!n.pci || n.pci == pci_of(uuid))
-			error = use_node(b, &n, device);
-		intel_node_close(&n);
+			found = true;
+		else
+			error = try_node(b, i, pci, device, &found);
 	}
-	return error;
+	return error || found ? error : refuse_device(b, pci);
 }
 
 /* --- reading */
@@ -259,9 +301,28 @@ static int end_windows(struct gpu_backend *b, uint64_t least_ns, uint64_t ripe_n
 	return error;
 }
 
+/* Code that ended before the oldest window of all streams, also of those that will be opened. */
+static void forget_code(struct gpu_backend *b)
+{
+	uint64_t now_ns = clock_now_ns(), oldest_ns = now_ns;
+
+	if (!b->shared->places || now_ns - b->forgot_ns < FORGET_NS)
+		return;
+	b->forgot_ns = now_ns;
+	vec_foreach (s, &b->streams) {
+		uint64_t ns = sampler_oldest_ns(s->sampler);
+
+		oldest_ns = ns < oldest_ns ? ns : oldest_ns;
+	}
+	code_places_forget(b->shared->places, oldest_ns);
+}
+
 static int intel_drain(struct gpu_backend *b, bool *ret_busy)
 {
-	return end_windows(b, WINDOW_NS, 0);
+	int error = end_windows(b, WINDOW_NS, 0);
+
+	forget_code(b);
+	return error;
 }
 
 static int intel_stop(struct gpu_backend *b)

@@ -12,10 +12,11 @@
 #include "base/error.h"
 #include "gpu/intel/xe_abi.h"
 
-#define FIRST_NODE   128
-#define DRIVER	     "xe"
-#define ANSWER_MAX   65536u
-#define WAIT_RECORDS 1 /* a poll ends with so many */
+#define FIRST_NODE    128
+#define DRIVER	      "xe"
+#define ANSWER_MAX    65536u
+#define ATTRIBUTE_MAX 4096 /* the kernel's are not longer */
+#define WAIT_RECORDS  1	   /* a poll ends with so many */
 
 /* The answer to a query, of at least `least` bytes, to be freed; NULL with *ret_error. */
 static void *query(int fd, uint32_t what, size_t least, size_t *ret_size, int *ret_error)
@@ -39,23 +40,43 @@ static void *query(int fd, uint32_t what, size_t least, size_t *ret_size, int *r
 	return answer;
 }
 
+/* What the kernel says of the node's device; empty where that cannot be read. */
+static void read_device(unsigned int number, const char *name, char *ret, size_t room)
+{
+	char path[64];
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%u/device/%s", FIRST_NODE + number,
+		name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? 0 : read(fd, ret, room - 1);
+	ret[size > 0 ? size : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Nothing, where its place cannot be read. */
 static uint64_t read_pci(unsigned int number)
 {
+	static const char key[] = "PCI_SLOT_NAME=";
 	unsigned int domain, bus, device, function;
-	char path[64], line[256];
-	uint64_t pci = 0;
-	FILE *f;
+	char text[ATTRIBUTE_MAX];
+	const char *at;
 
-	snprintf(path, sizeof(path), "/sys/class/drm/renderD%u/device/uevent", FIRST_NODE + number);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "PCI_SLOT_NAME=%x:%x:%x.%x", &domain, &bus, &device, &function) ==
-			4)
-			pci = (uint64_t)domain << 16 | bus << 8 | device << 3 | function;
-	if (f)
-		fclose(f);
-	return pci;
+	read_device(number, "uevent", text, sizeof(text));
+	at = strstr(text, key);
+	if (!at || sscanf(at + strlen(key), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+		return 0;
+	return (uint64_t)domain << 16 | bus << 8 | device << 3 | function;
+}
+
+static bool is_of_another_vendor(unsigned int number)
+{
+	char text[ATTRIBUTE_MAX];
+
+	read_device(number, "vendor", text, sizeof(text));
+	return *text && strtoul(text, NULL, 16) != INTEL_VENDOR;
 }
 
 static bool is_xe(int fd)
@@ -86,10 +107,14 @@ static int read_gts(struct intel_node *n)
 
 int intel_node_open(unsigned int number, struct intel_node *ret)
 {
-	struct intel_node n = {.number = number};
+	struct intel_node n = {.number = number, .fd = -1};
 	char path[32];
 	int error;
 
+	*ret = n;
+	if (is_of_another_vendor(number))
+		return -ENODEV;
+	ret->pci = n.pci = read_pci(number);
 	snprintf(path, sizeof(path), "/dev/dri/renderD%u", FIRST_NODE + number);
 	n.fd = open(path, O_RDWR | O_CLOEXEC);
 	if (n.fd < 0)
@@ -99,7 +124,6 @@ int intel_node_open(unsigned int number, struct intel_node *ret)
 		intel_node_close(&n);
 		return error == -ENODEV ? error : error_errno(error, "cannot ask '%s'", path);
 	}
-	n.pci = read_pci(number);
 	*ret = n;
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 #define INTEL_NODES	   64 /* /dev/dri/renderD128 and so on */
 #define INTEL_NODE_GTS_MAX 16
+#define INTEL_VENDOR	   0x8086
 
 struct intel_gt {
 	uint16_t id;
@@ -31,7 +32,7 @@ struct intel_node {
 	uint32_t gt_count;
 };
 
-/* -ENODEV: it is none of xe's, or not there. */
+/* -ENODEV: it is none of xe's, or not there. ret->pci is set even where it cannot be opened. */
 int intel_node_open(unsigned int number, struct intel_node *ret);
 void intel_node_close(struct intel_node *n);
 

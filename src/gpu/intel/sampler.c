@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "gpu/backend.h"
 #include "gpucode/kept_images.h"
 
 #define SUBJECT	    "samples of GPU instructions"
@@ -37,6 +38,7 @@ struct sampler {
 	struct window now;
 	struct vec(struct window) waiting;     /* in their order */
 	uint32_t reasons[INTEL_STALL_REASONS]; /* string ids; 0: not used so far */
+	uint64_t instructions;		       /* of instructions_max */
 	uint8_t part[RECORD_MAX];	       /* of a record whose rest has not come */
 	size_t part_size;
 };
@@ -189,14 +191,29 @@ static int reason_of(struct sampler *s, size_t n, uint32_t *ret)
 	return error;
 }
 
-static int write_rows(struct sampler *s, uint32_t window, const struct seen *seen)
+static int add_instruction(struct sampler *s, const struct seen *seen, uint32_t *ret_id)
 {
 	const struct code_place *p = seen->place;
 	struct profile_instruction instruction = {.function = p->function,
 		.offset =
 			(uint32_t)((seen->address - p->address) & stall_layout_mask(s->o.layout))};
+	uint64_t before = profile_writer_table_bytes(s->o.writer);
+	int error = 0;
+
+	if (s->instructions >= s->o.instructions_max) {
+		instruction.offset = OFFSET_LEFT_OUT;
+		error = profile_count_loss(s->o.writer, LOSS_STALLS_CUT, 1);
+	}
+	error = error ?: profile_add_instruction(s->o.writer, &instruction, ret_id);
+	s->instructions += profile_writer_table_bytes(s->o.writer) > before;
+	return error;
+}
+
+static int write_rows(struct sampler *s, uint32_t window, const struct seen *seen)
+{
+	const struct code_place *p = seen->place;
 	struct profile_stall stall = {.window = window};
-	int error = profile_add_instruction(s->o.writer, &instruction, &stall.instruction);
+	int error = add_instruction(s, seen, &stall.instruction);
 
 	if (s->o.images)
 		kept_images_need(s->o.images, p->module);
@@ -269,4 +286,9 @@ int sampler_end_window(struct sampler *s, uint64_t now_ns, uint64_t ripe_ns)
 		memmove(s->waiting.items, s->waiting.items + done,
 			s->waiting.count * sizeof(struct window));
 	return error;
+}
+
+uint64_t sampler_oldest_ns(const struct sampler *s)
+{
+	return s->waiting.count ? s->waiting.items[0].start_ns : s->now.start_ns;
 }

@@ -27,6 +27,9 @@ struct sampler_options {
 	struct profile_writer *writer;
 	struct code_places *places;
 	struct kept_images *images; /* NULL: none are kept */
+	/* Addresses that become instructions of the profile, about. Samples of further ones are at
+	 * OFFSET_LEFT_OUT of their function. */
+	uint64_t instructions_max;
 };
 
 /* NULL: out of memory. `now_ns`: the first window begins. */
@@ -40,3 +43,5 @@ int sampler_overflow(struct sampler *s);
 /* A window ends now, and those that have waited until `ripe_ns` or longer are written. 0 or -errno
  * with error_text. */
 int sampler_end_window(struct sampler *s, uint64_t now_ns, uint64_t ripe_ns);
+/* When the oldest window began that is not written: what ended before is not looked for again. */
+uint64_t sampler_oldest_ns(const struct sampler *s);

@@ -208,7 +208,7 @@ static const char *function_of(
 {
 	const struct function_name *f;
 
-	if (!r->functions || isa_size(bytes) != ISA_WHOLE_BYTES || size < ISA_WHOLE_BYTES)
+	if (!r->functions || size < ISA_WHOLE_BYTES || isa_size(bytes) != ISA_WHOLE_BYTES)
 		return NULL;
 	f = &r->functions[bytes[FUNCTION_BYTE] >> FUNCTION_SHIFT];
 	return f->architectures & architecture ? f->name : NULL;

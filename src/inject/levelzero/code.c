@@ -178,13 +178,13 @@ static void note_place(struct module *m, uint64_t address, uint64_t size, const 
 	code.noted++;
 }
 
-static void note_end(uint64_t address)
+static void note_end(const struct module *m, uint64_t address)
 {
 	struct note *n = next_note();
 
 	if (!n)
 		return;
-	*n = (struct note){.image = -1};
+	*n = (struct note){.image = -1, .device = m->device};
 	n->code = (struct wire_code){.type = WIRE_CODE,
 		.api = LEVELZERO_API,
 		.gone = true,
@@ -245,7 +245,7 @@ static void before_destroy_module(void **arguments, int32_t result, void *unused
 	pthread_mutex_lock(&lock);
 	m = (struct module *)handles_get(&code.modules_by_handle, *(void **)arguments[0]);
 	for (uint32_t n = m && !m->gone ? m->kernels : 0; n; n = code.places[n - 1].next)
-		note_end(code.places[n - 1].address);
+		note_end(m, code.places[n - 1].address);
 	if (m)
 		m->gone = true;
 	pthread_mutex_unlock(&lock);
@@ -307,11 +307,9 @@ static void send_place(struct note *n)
 	struct device *d = &gpus[n->device];
 	const char *name = n->name ? n->name->text : "";
 
-	if (!n->code.gone) {
-		gpus_introduce(d);
-		n->code.device = d->record.number;
-		n->code.name_size = (uint32_t)strlen(name);
-	}
+	gpus_introduce(d);
+	n->code.device = d->record.number;
+	n->code.name_size = (uint32_t)strlen(name);
 	if (!send_long(&n->code, sizeof(n->code), name, n->code.name_size))
 		count(WIRE_LOST_IMAGES, 1);
 }
