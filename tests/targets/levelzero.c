@@ -15,6 +15,9 @@
  *	overrun COUNT	executes a list so often without a wait
  *	lists COUNT	makes so many lists, queues, fences and kernels, and destroys them
  *	appended	appends recorded lists to an immediate one
+ *	twice		executes a list twice in one call, in both ways
+ *	unawaited	appends a recorded list again and again without a wait, and launches a longer kernel beside it; prints
+ *			"NAME COUNT NANOSECONDS" of that
  *	copies		copies of all kinds
  *	reset		resets an event of a recorded list in that list, and uses one twice
  *	devices		launches on all devices and parts of all drivers; prints how many these are
@@ -361,6 +364,52 @@ static int appended(void)
 	return 0;
 }
 
+static int twice(void)
+{
+	enum { ROUNDS = 10 };
+	void *one = make_list(), *other = make_list(), *queue = make_queue(), *both[] = {one, one};
+
+	record_large(one, make_kernel("twice"), NULL);
+	record_small(other, make_kernel("after"), NULL);
+	check("close", zeCommandListClose(one));
+	check("close", zeCommandListClose(other));
+	for (int n = 0; n < ROUNDS; n++) {
+		execute_both(queue, one, one);
+		wait_for_queue(queue);
+		execute(queue, one, NULL);
+		wait_for_queue(queue);
+		check("append", zeCommandListImmediateAppendCommandListsExp(
+					list, 2, both, NULL, 0, NULL));
+		check("append", zeCommandListImmediateAppendCommandListsExp(
+					list, 1, &other, NULL, 0, NULL));
+		wait_for_list();
+	}
+	printf("after %d %llu\n", ROUNDS, ROUNDS * ns_of(1));
+	printf("twice %d %llu\n", 5 * ROUNDS, ROUNDS * ns_of(100));
+	return 0;
+}
+
+/* What of the recorded list is over late is not to be taken for what was launched meanwhile. */
+static int unawaited(void)
+{
+	enum { TIMES = 4, GROUPS = 50000 };
+	void *one = make_list(), *beside = list;
+
+	launch(one, make_kernel("again"), GROUPS, NULL);
+	check("close", zeCommandListClose(one));
+	check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
+	for (int n = 0; n < TIMES; n++)
+		check("append", zeCommandListImmediateAppendCommandListsExp(
+					list, 1, &one, NULL, 0, NULL));
+	for (int n = 0; n < TIMES; n++)
+		launch(beside, make_kernel("beside"), TIMES * GROUPS, NULL);
+	wait_for_list();
+	list = beside;
+	wait_for_list();
+	printf("beside %d %llu\n", TIMES, TIMES * ns_of(TIMES * GROUPS));
+	return 0;
+}
+
 static void *allocate(uint32_t kind)
 {
 	const size_t size = 16 << 12;
@@ -566,6 +615,8 @@ static int run(const char *what, int count)
 		{"overrun", overrun, 100},
 		{"lists", many_lists, 1000},
 		{"appended", .alone = appended},
+		{"twice", .alone = twice},
+		{"unawaited", .alone = unawaited},
 		{"copies", .alone = copies},
 		{"reset", .alone = reset_in_list},
 		{"devices", .alone = devices},

@@ -132,6 +132,7 @@ struct list {
 		uint64_t start_ns, returned_ns; /* of the call */
 		bool clean;			/* no event of ours was signalled when it began */
 		bool alone;			/* when it is over, all earlier ones are */
+		uint32_t again; /* so often more, in the same call: nothing tells these apart */
 	} run;
 };
 
@@ -279,7 +280,7 @@ struct signal {
 	uint32_t of_queue;	/* the next one with a fence of ours */
 	uint32_t lists;		/* the first that runs; 0: it is not waited for */
 	void *fence, *event;	/* one of them */
-	bool is_used;		/* a fence of ours: it was given to a call */
+	bool is_used;		/* one of ours: it was given to a call */
 	struct piece *piece;	/* whose event it is */
 	struct place place;	/* of a fence: its queue's */
 };

@@ -101,7 +101,7 @@ static void before_CommandQueueExecuteCommandLists(
 /* With the program's event, or one of ours. */
 static void take_event(const struct list *l, void **event)
 {
-	struct signal as = {.place = l->place, .event = *event};
+	struct signal as = {.place = l->place, .event = *event, .is_used = true};
 
 	if (!*event) {
 		as.piece = l->context ? pieces_take(l->context) : NULL;
@@ -146,6 +146,7 @@ static void before_CommandListImmediateAppendCommandListsExp(
 		return;
 	each_list(list_count, handles, begin_run, open);
 	if (executing.signal && !executing.signal->lists) {
+		executing.signal->is_used = false;
 		signal_drop(executing.signal);
 		executing.signal = NULL;
 		*event = is_ours ? NULL : *event;
@@ -162,10 +163,12 @@ static void settle_runs(struct signal *s, const struct wire_call *call)
 		next = l->next;
 		if (l->run.correlation != call->correlation)
 			continue;
-		if (call->result)
+		if (call->result) {
+			s->is_used = false;
 			run_drop(l);
-		else
+		} else {
 			l->run.returned_ns = call->end_ns;
+		}
 	}
 	if (call->result && s->fence)
 		s->is_used = false;
