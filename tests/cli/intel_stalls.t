@@ -68,6 +68,9 @@ recorded reuse
 is "$status" 0 "modules come and go"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_outside)" "12800 0" "all their samples are there"
 
+recorded descriptors XPUPROF_SIM_XE_PATIENCE_MS=500
+is "$status: $out" "0: none" "a program's descriptors are its own, also while its recorder does not read"
+
 recorded kernels XPUPROF_SIM_XE_FAULT=eio
 is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"

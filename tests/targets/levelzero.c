@@ -378,8 +378,8 @@ static int twice(void)
 		wait_for_queue(queue);
 		execute(queue, one, NULL);
 		wait_for_queue(queue);
-		check("append", zeCommandListImmediateAppendCommandListsExp(
-					list, 2, both, NULL, 0, NULL));
+		check("append",
+			zeCommandListImmediateAppendCommandListsExp(list, 2, both, NULL, 0, NULL));
 		check("append", zeCommandListImmediateAppendCommandListsExp(
 					list, 1, &other, NULL, 0, NULL));
 		wait_for_list();
@@ -399,8 +399,8 @@ static int unawaited(void)
 	check("close", zeCommandListClose(one));
 	check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
 	for (int n = 0; n < TIMES; n++)
-		check("append", zeCommandListImmediateAppendCommandListsExp(
-					list, 1, &one, NULL, 0, NULL));
+		check("append",
+			zeCommandListImmediateAppendCommandListsExp(list, 1, &one, NULL, 0, NULL));
 	for (int n = 0; n < TIMES; n++)
 		launch(beside, make_kernel("beside"), TIMES * GROUPS, NULL);
 	wait_for_list();

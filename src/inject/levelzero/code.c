@@ -5,28 +5,25 @@
  *
  * Intel's driver says where a kernel is (zexKernelGetBaseAddress, no part of the API's headers: it
  * is asked for by its name) and gives the image of a module as it was compiled. Both are asked for
- * when a kernel is made, in the thread of the program that makes it; our thread sends them. Code
+ * when a kernel is made, in the thread of the program that makes it; our thread sends them, each
+ * image in a file in memory whose descriptor exists for that moment only. Code
  * is there until its module is destroyed, or another kernel is at its address.
  *
  * What there is no room for is counted.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/handles.h"
 #include "inject/levelzero/levelzero.h"
 
 #define NOTES_MAX   1024 /* that wait for our thread */
 #define MODULES_MAX 65536
 #define DRIVERS_MAX 16
-#define IMAGE_MAX   ((size_t)256 << 20)
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
+#define FINISH_NS   500000000ull
+#define BYTES_MAX   ((size_t)256 << 20) /* of all images that wait */
 
 struct module {
 	void *context;
@@ -45,8 +42,9 @@ struct code_place {
 
 /* What our thread is to send: an image, or a place. */
 struct note {
-	int image; /* a descriptor; -1: it is a place */
-	uint64_t image_size;
+	int image; /* 1: it is one; -1: it is a place */
+	void *memory;
+	size_t image_size;
 	uint16_t device;
 	struct named *name;
 	struct wire_code code;
@@ -62,6 +60,8 @@ static struct {
 	uint32_t module_count, place_count;
 	struct note *notes; /* a ring: [sent, noted) */
 	uint32_t sent, noted;
+	size_t bytes; /* of images in notes */
+	bool closed;  /* nothing is sent any more */
 } code;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,41 +97,35 @@ static uint64_t checksum_of(const uint8_t *image, size_t size)
 	return h ? h : 1;
 }
 
-static int make_memfd(void)
+/* The module's image in memory of its own; NULL: it cannot be had, or too much waits already. */
+static void *take_image(void *module, size_t size, uint64_t *ret_checksum)
 {
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("xpuprof-image", flags | MFD_NOEXEC_SEAL);
+	void *memory = size && size <= BYTES_MAX - code.bytes ? reserve(size) : NULL;
+	size_t room = size;
 
-	return fd < 0 && errno == EINVAL ? memfd_create("xpuprof-image", flags) : fd;
+	if (!memory)
+		return NULL;
+	if (code.image(module, &room, memory)) {
+		munmap(memory, size);
+		return NULL;
+	}
+	madvise(memory, size, MADV_DONTFORK);
+	*ret_checksum = checksum_of(memory, size);
+	code.bytes += size;
+	return memory;
 }
 
-/* The module's image in memory that nobody can change any more: its descriptor, or -1. */
-static int take_image(void *module, size_t size, uint64_t *ret_checksum)
+static void release_image(struct note *n)
 {
-	int fd = size && size <= IMAGE_MAX ? make_memfd() : -1;
-	void *memory = MAP_FAILED;
-	bool taken = false;
-
-	if (fd >= 0 && !ftruncate(fd, (off_t)size))
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory != MAP_FAILED) {
-		taken = !code.image(module, &size, memory);
-		*ret_checksum = checksum_of(memory, size);
-		munmap(memory, size);
-	}
-	if (taken &&
-		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	munmap(n->memory, n->image_size);
+	code.bytes -= n->image_size;
 }
 
 /* --- notes, under the lock */
 
 static struct note *next_note(void)
 {
-	if (code.noted - code.sent == NOTES_MAX) {
+	if (code.closed || code.noted - code.sent == NOTES_MAX) {
 		count(WIRE_LOST_IMAGES, 1);
 		return NULL;
 	}
@@ -141,19 +135,20 @@ static struct note *next_note(void)
 static void note_image(struct module *m, void *handle)
 {
 	struct note *n = next_note();
+	void *memory = NULL;
 	size_t size = 0;
-	int fd = -1;
 
 	m->asked = true;
 	if (!n || !code.image)
 		return;
 	if (!code.image(handle, &size, NULL))
-		fd = take_image(handle, size, &m->checksum);
-	if (fd < 0) {
+		memory = take_image(handle, size, &m->checksum);
+	if (!memory) {
 		count(WIRE_LOST_IMAGES, 1);
 		return;
 	}
-	*n = (struct note){.image = fd, .image_size = size, .code.checksum = m->checksum};
+	*n = (struct note){
+		.image = 1, .memory = memory, .image_size = size, .code.checksum = m->checksum};
 	code.noted++;
 }
 
@@ -290,16 +285,17 @@ static bool send_image(const struct note *n)
 		.api = LEVELZERO_API,
 		.size = n->image_size,
 		.checksum = n->code.checksum};
-	int error = -EAGAIN;
+	int fd, error;
 
-	if (connection_has_room(&library.connection))
-		error = connection_send_image(&library.connection, &image, n->image);
-	if (error == -EAGAIN)
+	if (!connection_has_room(&library.connection))
 		return false;
-	if (error)
+	fd = descriptor_of_copy("xpuprof-image", n->memory, n->image_size);
+	error = fd < 0 ? -ENOMEM : connection_send_image(&library.connection, &image, fd);
+	if (fd >= 0)
+		close(fd);
+	if (error && error != -EAGAIN)
 		count(WIRE_LOST_IMAGES, 1);
-	close(n->image);
-	return true;
+	return error != -EAGAIN;
 }
 
 static void send_place(struct note *n)
@@ -327,12 +323,38 @@ bool code_send(void)
 		pthread_mutex_unlock(&lock);
 		if (!n)
 			return true;
-		if (n->image >= 0 && !send_image(n))
+		if (n->image > 0 && !send_image(n))
 			return false;
 		if (n->image < 0)
 			send_place(n);
 		pthread_mutex_lock(&lock);
+		if (n->image > 0)
+			release_image(n);
 		code.sent++;
 		pthread_mutex_unlock(&lock);
 	}
+}
+
+void code_drop(void)
+{
+	pthread_mutex_lock(&lock);
+	for (; code.sent != code.noted; code.sent++) {
+		if (code.notes[code.sent % NOTES_MAX].image > 0)
+			release_image(&code.notes[code.sent % NOTES_MAX]);
+		count(WIRE_LOST_IMAGES, 1);
+	}
+	code.closed = true;
+	pthread_mutex_unlock(&lock);
+}
+
+void code_finish(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t deadline_ns = now_ns() + FINISH_NS;
+
+	while (!code_send() && now_ns() < deadline_ns && !connection_lost(&library.connection)) {
+		connection_hurry(&library.connection);
+		nanosleep(&pause, NULL);
+	}
+	code_drop();
 }

@@ -172,6 +172,10 @@ uint32_t objects_context(void *context);
 void code_is_made(void *module, void *kernel, const char *name);
 /* Our thread: sends what was noted. False: the rest has to wait. */
 bool code_send(void);
+/* So too: what is not sent by now is counted, and given back. */
+void code_drop(void);
+/* So too, after some patience with the recorder. */
+void code_finish(void);
 
 /* --- pieces.c */
 
