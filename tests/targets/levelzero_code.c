@@ -6,6 +6,8 @@
  *	kernels		launches "tiny" and "busy", each from a function of its own
  *	reuse		launches "tiny", destroys its module, makes another one, whose "busy" lies where
  *			nothing else does any more, and launches that
+ *	drivers		makes the same module and kernels for the last driver, too, which cannot tell where they are, and
+ *			does as `kernels`
  *	descriptors	makes many modules with a kernel each, while its recorder is stopped, and prints how many images
  *			it has open then
  *
@@ -113,6 +115,17 @@ static void run_reuse(void)
 	printf("tiny 50\nbusy 50\n");
 }
 
+static void use_drivers(void)
+{
+	void *first = device, *drivers[4];
+	uint32_t count = 4, one = 1;
+
+	check("drivers", zeDriverGet(&count, drivers));
+	check("device", zeDeviceGet(drivers[count - 1], &one, &device));
+	make_kernel(make_module(), "busy");
+	device = first;
+}
+
 static int open_images(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -150,7 +163,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	begin(argv[2]);
-	if (argv[1][0] == 'd')
+	if (!strcmp(argv[1], "drivers"))
+		use_drivers();
+	if (!strcmp(argv[1], "descriptors"))
 		count_descriptors();
 	else if (argv[1][0] == 'r')
 		run_reuse();

@@ -3,11 +3,10 @@
  * Images of code, and where in a GPU's memory kernels have it, for whoever samples instructions by
  * their addresses. Only where samples are wanted.
  *
- * Intel's driver says where a kernel is (zexKernelGetBaseAddress, no part of the API's headers: it
- * is asked for by its name) and gives the image of a module as it was compiled. Both are asked for
- * when a kernel is made, in the thread of the program that makes it; our thread sends them, each
- * image in a file in memory whose descriptor exists for that moment only. Code
- * is there until its module is destroyed, or another kernel is at its address.
+ * Intel's driver says where a kernel is (addresses.c) and gives the image of a module as it was
+ * compiled. Both are asked for when a kernel is made, in the thread of the program that makes it;
+ * our thread sends them, each image in a file in memory whose descriptor exists for that moment
+ * only. Code is there until its module is destroyed, or another kernel is at its address.
  *
  * What there is no room for is counted.
  */
@@ -21,15 +20,15 @@
 
 #define NOTES_MAX   1024 /* that wait for our thread */
 #define MODULES_MAX 65536
-#define DRIVERS_MAX 16
 #define FINISH_NS   500000000ull
 #define BYTES_MAX   ((size_t)256 << 20) /* of all images that wait */
 
 struct module {
 	void *context;
-	uint16_t device; /* index */
-	bool asked;	 /* its image was asked for */
-	bool gone;	 /* the program has destroyed it */
+	address_function *address; /* of its kernels; NULL: their driver has none */
+	uint16_t device;	   /* index */
+	bool asked;		   /* its image was asked for */
+	bool gone;		   /* the program has destroyed it */
 	uint64_t checksum;
 	uint32_t kernels; /* the latest of its kernels whose place was noted, plus one */
 };
@@ -51,7 +50,6 @@ struct note {
 };
 
 static struct {
-	int32_t (*base_address)(void *kernel, uint64_t *ret);
 	int32_t (*binary)(void *kernel, size_t *size, void *ret);
 	int32_t (*image)(void *module, size_t *size, void *ret);
 	struct handles modules_by_handle;
@@ -192,19 +190,16 @@ static void note_end(uint64_t address)
 
 void code_is_made(void *module, void *kernel, const char *name)
 {
-	uint64_t address = 0;
+	struct module *m = (struct module *)handles_get(&code.modules_by_handle, module);
+	uint64_t address = m && m->address ? address_of(m->address, kernel) : 0;
 	size_t size = 0;
-	struct module *m;
 
-	if (!code.base_address || !code.binary || code.base_address(kernel, &address) ||
-		code.binary(kernel, &size, NULL) || !address || !size)
+	if (!address || !code.binary || code.binary(kernel, &size, NULL) || !size)
 		return;
 	pthread_mutex_lock(&lock);
-	m = (struct module *)handles_get(&code.modules_by_handle, module);
-	if (m && !m->asked)
+	if (!m->asked)
 		note_image(m, module);
-	if (m)
-		note_place(m, address, size, name);
+	note_place(m, address, size, name);
 	pthread_mutex_unlock(&lock);
 	collector_wake();
 }
@@ -213,16 +208,20 @@ void code_is_made(void *module, void *kernel, const char *name)
 static void after_create_module(void **arguments, int32_t result, void *unused, void **instance)
 {
 	void **made = *(void **)arguments[3];
+	address_function *address;
 	int device;
 
 	if (result || !made || !*made || !is_alive())
 		return;
 	device = gpus_find(*(void **)arguments[1]);
+	address = addresses_of(*(void **)arguments[1]);
 	pthread_mutex_lock(&lock);
 	if (device >= 0 && code.module_count < MODULES_MAX) {
 		struct module *m = &code.modules[code.module_count++];
 
-		*m = (struct module){.context = *(void **)arguments[0], .device = (uint16_t)device};
+		*m = (struct module){.context = *(void **)arguments[0],
+			.address = address,
+			.device = (uint16_t)device};
 		handles_put(&code.modules_by_handle, *made, (uintptr_t)m, NULL);
 	} else {
 		count(WIRE_LOST_IMAGES, 1);
@@ -246,22 +245,6 @@ static void before_destroy_module(void **arguments, int32_t result, void *unused
 	pthread_mutex_unlock(&lock);
 }
 
-/* Any driver's that has it. */
-static void find_base_address(void)
-{
-	int32_t (*drivers)(uint32_t *, void **), (*function)(void *, const char *, void **);
-	void *all[DRIVERS_MAX];
-	uint32_t found = DRIVERS_MAX;
-
-	*(void **)&drivers = loader_symbol("zeDriverGet");
-	*(void **)&function = loader_symbol("zeDriverGetExtensionFunctionAddress");
-	if (!drivers || !function || drivers(&found, all))
-		return;
-	for (uint32_t n = 0; n < found && n < DRIVERS_MAX && !code.base_address; n++)
-		if (function(all[n], "zexKernelGetBaseAddress", (void **)&code.base_address))
-			code.base_address = NULL;
-}
-
 void code_register(void)
 {
 	code.modules = reserve(MODULES_MAX * sizeof(*code.modules));
@@ -271,7 +254,7 @@ void code_register(void)
 		return;
 	*(void **)&code.binary = loader_symbol("zeKernelGetBinaryExp");
 	*(void **)&code.image = loader_symbol("zeModuleGetNativeBinary");
-	find_base_address();
+	addresses_init();
 	tracer_register("ModuleCreate", NULL, after_create_module);
 	tracer_register("ModuleDestroy", before_destroy_module, NULL);
 }

@@ -14,6 +14,7 @@
  *	runs.c        their executions: the launch path
  *	signals.c     fences and events that tell when these are over
  *	report.c      work as records: our thread
+ *	addresses.c   where kernels are: a driver's own function
  *	code.c        images of code, and where kernels are: where they are made, and our thread
  *
  * Commands of immediate lists run once, and at once. Those of recorded lists run whenever the
@@ -164,6 +165,17 @@ void objects_free_context(struct context *c);
 
 /* The number of a context, as work names it; 0: there is no room for it. Any thread. */
 uint32_t objects_context(void *context);
+
+/* --- addresses.c */
+
+/* A driver's. */
+typedef int32_t address_function(void *kernel, uint64_t *ret);
+
+void addresses_init(void);
+/* Of the driver of a device, or of a part of one; NULL: it has none. Not on the launch path. */
+address_function *addresses_of(void *device);
+/* 0: it is not known. */
+uint64_t address_of(address_function *f, void *kernel);
 
 /* --- code.c */
 
