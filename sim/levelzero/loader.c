@@ -288,6 +288,20 @@ TRACED(CommandListImmediateAppendCommandListsExp,
 	(void *list, uint32_t count, void **lists, void *event, WAITS),
 	(&list, &count, &lists, &event, &wait_count, &waits),
 	append_lists(list, count, lists, event))
+TRACED(CommandListImmediateAppendCommandListsWithParameters,
+	(void *list, uint32_t count, void **lists, const void *parameters, void *event, WAITS),
+	(&list, &count, &lists, &parameters, &event, &wait_count, &waits),
+	append_lists(list, count, lists, event))
+TRACED(CommandListAppendMemoryCopyWithParameters,
+	(void *list, void *to, const void *from, size_t size, const void *parameters, void *event,
+		WAITS),
+	(&list, &to, &from, &size, &parameters, &event, &wait_count, &waits),
+	work(list, size / PAGE, event))
+TRACED(CommandListAppendMemoryFillWithParameters,
+	(void *list, void *to, const void *pattern, size_t pattern_size, size_t size,
+		const void *parameters, void *event, WAITS),
+	(&list, &to, &pattern, &pattern_size, &size, &parameters, &event, &wait_count, &waits),
+	work(list, size / PAGE, event))
 TRACED(CommandListAppendBarrier, (void *list, void *event, WAITS),
 	(&list, &event, &wait_count, &waits), no_work(list, SIM_SIGNAL, event))
 TRACED(CommandListAppendSignalEvent, (void *list, void *event), (&list, &event),

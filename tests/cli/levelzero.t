@@ -125,6 +125,13 @@ recorded unawaited
 is "$status: $(field "$kernels" | grep beside)" "0: $out" "a list that is appended again before it is over: other work has its own times"
 is "$(field "sum(k['count'] for k in r['kernels'] if k['name'] == 'again')")" 4 "and all of the list's is there"
 
+run "$target" parameters
+alone=$out
+recorded parameters
+is "$status: $out" "0: $alone" "lists, copies and fills with parameters: events are as without us"
+is "$(field "$kernels + ' ' + ', '.join('%d %d' % (c['count'], c['total_ns']) for c in r['copies'] + r['sets'])"), $(field "$losses")" \
+	"$(printf '%s\n' "$out" | grep appended) $(printf '%s\n' "$out" | sed -n 's/^copy //p'), $(printf '%s\n' "$out" | sed -n 's/^set //p'), {}" "all with their times"
+
 # --- copies
 recorded copies
 is "$(field 'sorted((c["bytes"], c["kind"]) for c in r["copies"])')" "[(1, 'HtoD'), (3, 'DtoH'), (4, 'DtoD'), (5, 'unknown'), (14, 'HtoH'), (400, 'AtoH'), (1002, 'HtoD'), (16384, 'AtoA'), (16384, 'DtoA')]" "copies have their directions and bytes"

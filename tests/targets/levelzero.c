@@ -16,6 +16,8 @@
  *	lists COUNT	makes so many lists, queues, fences and kernels, and destroys them
  *	appended	appends recorded lists to an immediate one
  *	twice		executes a list twice in one call, in both ways
+ *	parameters	appends lists, copies and fills by the calls that have parameters, whose events are as without
+ *			us; prints their state, and "NAME COUNT NANOSECONDS"
  *	unawaited	appends a recorded list again and again without a wait, and launches a longer kernel beside it; prints
  *			"NAME COUNT NANOSECONDS" of that
  *	copies		copies of all kinds
@@ -389,6 +391,37 @@ static int twice(void)
 	return 0;
 }
 
+/* Loaders before version 1.16 of the API have no such calls. */
+#pragma weak zeCommandListImmediateAppendCommandListsWithParameters
+#pragma weak zeCommandListAppendMemoryCopyWithParameters
+#pragma weak zeCommandListAppendMemoryFillWithParameters
+
+static int with_parameters(void)
+{
+	enum { ROUNDS = 10 };
+	static char from[40960], to[40960];
+	void *one = make_list(), *event = make_event(make_pool());
+	const int zero = 0;
+
+	record_large(one, make_kernel("appended"), NULL);
+	check("close", zeCommandListClose(one));
+	for (int n = 0; n < ROUNDS; n++) {
+		check("append", zeCommandListImmediateAppendCommandListsWithParameters(
+					list, 1, &one, NULL, n % 2 ? event : NULL, 0, NULL));
+		check("copy", zeCommandListAppendMemoryCopyWithParameters(
+				      list, to, from, sizeof(to), NULL, NULL, 0, NULL));
+		check("fill", zeCommandListAppendMemoryFillWithParameters(
+				      list, to, &zero, 4, 8192, NULL, NULL, 0, NULL));
+		wait_for_list();
+		printf("%d ", n % 2 ? (int)zeEventQueryStatus(event) : 0);
+		if (n % 2)
+			check("reset", zeEventHostReset(event));
+	}
+	printf("\nappended %d %llu\ncopy %d %llu\nset %d %llu\n", ROUNDS, ROUNDS * ns_of(100),
+		ROUNDS, ROUNDS * ns_of(10), ROUNDS, ROUNDS * ns_of(2));
+	return 0;
+}
+
 /* What of the recorded list is over late is not to be taken for what was launched meanwhile. */
 static int unawaited(void)
 {
@@ -616,6 +649,7 @@ static int run(const char *what, int count)
 		{"lists", many_lists, 1000},
 		{"appended", .alone = appended},
 		{"twice", .alone = twice},
+		{"parameters", .alone = with_parameters},
 		{"unawaited", .alone = unawaited},
 		{"copies", .alone = copies},
 		{"reset", .alone = reset_in_list},

@@ -94,7 +94,7 @@ void addresses_init(void)
 	if (!are_handles_the_drivers())
 		all.count = 0;
 	for (uint32_t n = 0; n < all.count; n++)
-		if (all.function(all.handles[n], "zexKernelGetBaseAddress",
-			    (void **)&all.functions[n]))
+		if (all.function(
+			    all.handles[n], "zexKernelGetBaseAddress", (void **)&all.functions[n]))
 			all.functions[n] = NULL;
 }
