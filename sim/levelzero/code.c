@@ -30,7 +30,7 @@
 #define PATIENCE_MS  20000
 
 struct sim_module {
-	uint32_t place;
+	uint32_t place, driver;
 	size_t size;
 	uint8_t image[];
 };
@@ -38,13 +38,14 @@ struct sim_module {
 static bool taken[PLACES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-int32_t sim_module_make(const uint8_t *image, size_t size, void **ret)
+int32_t sim_module_make(const uint8_t *image, size_t size, uint32_t driver, void **ret)
 {
 	struct sim_module *m = calloc(1, sizeof(*m) + size);
 
 	if (!m)
 		return 0x70000002;
 	m->size = size;
+	m->driver = driver;
 	memcpy(m->image, image, size);
 	pthread_mutex_lock(&lock);
 	while (m->place < PLACES - 1 && taken[m->place])
@@ -85,8 +86,8 @@ void sim_code_find(const struct sim_module *m, const char *name, struct sim_code
 		if (strncmp(section, ".text.", 6))
 			continue;
 		if (!strcmp(section + 6, name))
-			*ret = (struct sim_code){
-				address, m->image + sections[i].sh_offset, sections[i].sh_size};
+			*ret = (struct sim_code){address, m->image + sections[i].sh_offset,
+				sections[i].sh_size, m->driver};
 		address += sections[i].sh_size;
 	}
 }

@@ -20,9 +20,10 @@ struct sim_code {
 	uint64_t address;
 	const uint8_t *bytes;
 	size_t size;
+	uint32_t driver;
 };
 
-int32_t sim_module_make(const uint8_t *image, size_t size, void **ret);
+int32_t sim_module_make(const uint8_t *image, size_t size, uint32_t driver, void **ret);
 int32_t sim_module_free(void *module);
 int32_t sim_module_image(const struct sim_module *m, size_t *size, uint8_t *ret);
 void sim_code_find(const struct sim_module *m, const char *name, struct sim_code *ret);

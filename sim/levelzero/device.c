@@ -25,6 +25,7 @@ static struct device_object parts[SIM_DEVICES_MAX][SIM_DEVICES_MAX];
 static uint64_t begun_ns, hz;
 static uint32_t timer_bits, stamp_bits;
 static const char *lie;
+static bool wraps;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t sim_number(const char *variable, uint32_t otherwise, uint32_t most)
@@ -38,6 +39,11 @@ uint32_t sim_number(const char *variable, uint32_t otherwise, uint32_t most)
 bool sim_lies(const char *how)
 {
 	return lie && !strcmp(lie, how);
+}
+
+bool sim_wraps(void)
+{
+	return wraps;
 }
 
 uint64_t sim_clock_ns(void)
@@ -58,6 +64,7 @@ void sim_begin(void)
 	timer_bits = sim_number("XPUPROF_SIM_ZE_TIMER_BITS", 36, 64);
 	stamp_bits = sim_number("XPUPROF_SIM_ZE_STAMP_BITS", 32, 64);
 	lie = getenv("XPUPROF_SIM_ZE_LIE");
+	wraps = getenv("XPUPROF_SIM_ZE_WRAP");
 	for (uint32_t n = 0; n < SIM_DRIVERS_MAX; n++)
 		sim_drivers[n].index = n;
 	for (uint32_t n = 0; n < SIM_DEVICES_MAX; n++) {

@@ -27,6 +27,8 @@ extern struct device_object sim_devices[SIM_DEVICES_MAX];
 void sim_begin(void);
 uint32_t sim_number(const char *variable, uint32_t otherwise, uint32_t most);
 bool sim_lies(const char *how);
+/* The loader's handles of kernels are its own. */
+bool sim_wraps(void);
 uint64_t sim_clock_ns(void);
 uint64_t sim_hz(void);
 /* Cycles that never wrap; and as they are read. */

@@ -63,6 +63,15 @@ struct sim_module_desc {
 	CALL(zeCommandListImmediateAppendCommandListsExp,                                          \
 		(void *list, uint32_t count, void **lists, void *event, uint32_t wait_count,       \
 			void **waits))                                                             \
+	CALL(zeCommandListImmediateAppendCommandListsWithParameters,                               \
+		(void *list, uint32_t count, void **lists, const void *parameters, void *event,    \
+			uint32_t wait_count, void **waits))                                        \
+	CALL(zeCommandListAppendMemoryCopyWithParameters,                                          \
+		(void *list, void *to, const void *from, size_t size, const void *parameters,      \
+			void *event, uint32_t wait_count, void **waits))                           \
+	CALL(zeCommandListAppendMemoryFillWithParameters,                                          \
+		(void *list, void *to, const void *pattern, size_t pattern_size, size_t size,      \
+			const void *parameters, void *event, uint32_t wait_count, void **waits))   \
 	CALL(zeCommandListAppendBarrier,                                                           \
 		(void *list, void *event, uint32_t wait_count, void **waits))                      \
 	CALL(zeCommandListAppendSignalEvent, (void *list, void *event))                            \

@@ -20,7 +20,15 @@ struct pool_object {
 	bool has_times;
 };
 
+#define IS_KERNEL 0x6b65726e656cull
+
+/* What the program has of a kernel where the loader gives out handles of its own. */
+struct kernel_handle {
+	struct kernel_object *of;
+};
+
 struct kernel_object {
+	uint64_t kind; /* IS_KERNEL */
 	char name[256];
 	struct sim_code code;
 };
@@ -92,11 +100,33 @@ static int32_t make_kernel(
 	int32_t result = make(ret, sizeof(struct kernel_object));
 	struct kernel_object *k = result ? NULL : *ret;
 
-	if (k)
-		snprintf(k->name, sizeof(k->name), "%s", desc->name);
-	if (k && module)
+	if (!k)
+		return result;
+	k->kind = IS_KERNEL;
+	snprintf(k->name, sizeof(k->name), "%s", desc->name);
+	if (module)
 		sim_code_find(module, k->name, &k->code);
+	if (!sim_wraps())
+		return 0;
+	result = make(ret, sizeof(struct kernel_handle));
+	if (!result)
+		((struct kernel_handle *)*ret)->of = k;
 	return result;
+}
+
+/* The driver's. */
+static struct kernel_object *kernel_of(void *handle)
+{
+	return sim_wraps() ? ((struct kernel_handle *)handle)->of : handle;
+}
+
+static int32_t destroy_kernel(void *handle)
+{
+	struct kernel_object *k = kernel_of(handle);
+
+	if (handle != (void *)k)
+		destroy(handle);
+	return destroy(k);
 }
 
 /* Four bytes a point, whatever is asked for. */
@@ -183,12 +213,12 @@ static int32_t reset_fence(struct fence_object *f)
 	return 0;
 }
 
-static int32_t launch(void *list, const struct kernel_object *kernel,
-	const struct levelzero_group_count *groups, void *event)
+static int32_t launch(
+	void *list, void *kernel, const struct levelzero_group_count *groups, void *event)
 {
 	return sim_append(list, &(struct command){.kind = SIM_WORK,
 					.cycles = WORK(groups->count[0]),
-					.code = &kernel->code,
+					.code = &kernel_of(kernel)->code,
 					.event = event});
 }
 
@@ -200,6 +230,17 @@ static uint64_t pages_of(const struct levelzero_copy_region *r)
 static uint64_t image_pages(const struct image_object *i)
 {
 	return i->bytes / PAGE;
+}
+
+/* Each driver has as many. */
+static uint32_t devices_each(void)
+{
+	return sim_number("XPUPROF_SIM_ZE_DEVICES", 1, SIM_DEVICES_MAX / SIM_DRIVERS_MAX);
+}
+
+static uint32_t driver_of(const struct device_object *d)
+{
+	return d->index / devices_each();
 }
 
 /* --- the calls */
@@ -247,6 +288,20 @@ TRACED(CommandListImmediateAppendCommandListsExp,
 	(void *list, uint32_t count, void **lists, void *event, WAITS),
 	(&list, &count, &lists, &event, &wait_count, &waits),
 	append_lists(list, count, lists, event))
+TRACED(CommandListImmediateAppendCommandListsWithParameters,
+	(void *list, uint32_t count, void **lists, const void *parameters, void *event, WAITS),
+	(&list, &count, &lists, &parameters, &event, &wait_count, &waits),
+	append_lists(list, count, lists, event))
+TRACED(CommandListAppendMemoryCopyWithParameters,
+	(void *list, void *to, const void *from, size_t size, const void *parameters, void *event,
+		WAITS),
+	(&list, &to, &from, &size, &parameters, &event, &wait_count, &waits),
+	work(list, size / PAGE, event))
+TRACED(CommandListAppendMemoryFillWithParameters,
+	(void *list, void *to, const void *pattern, size_t pattern_size, size_t size,
+		const void *parameters, void *event, WAITS),
+	(&list, &to, &pattern, &pattern_size, &size, &parameters, &event, &wait_count, &waits),
+	work(list, size / PAGE, event))
 TRACED(CommandListAppendBarrier, (void *list, void *event, WAITS),
 	(&list, &event, &wait_count, &waits), no_work(list, SIM_SIGNAL, event))
 TRACED(CommandListAppendSignalEvent, (void *list, void *event), (&list, &event),
@@ -287,9 +342,10 @@ TRACED(KernelCreate, (void *module, const struct levelzero_kernel_desc *desc, vo
 TRACED(ModuleCreate,
 	(void *context, void *device, const struct sim_module_desc *desc, void **ret,
 		void **ret_log),
-	(&context, &device, &desc, &ret, &ret_log), sim_module_make(desc->input, desc->size, ret))
+	(&context, &device, &desc, &ret, &ret_log),
+	sim_module_make(desc->input, desc->size, driver_of(device), ret))
 TRACED(ModuleDestroy, (void *module), (&module), sim_module_free(module))
-TRACED(KernelDestroy, (void *kernel), (&kernel), destroy(kernel))
+TRACED(KernelDestroy, (void *kernel), (&kernel), destroy_kernel(kernel))
 TRACED(KernelSetGroupSize, (void *kernel, uint32_t x, uint32_t y, uint32_t z),
 	(&kernel, &x, &y, &z), 0)
 TRACED(EventPoolCreate,
@@ -336,10 +392,9 @@ SIM_EXPORT int32_t zeDriverGet(uint32_t *count, void **ret)
 		sim_drivers, sim_number("XPUPROF_SIM_ZE_DRIVERS", 1, SIM_DRIVERS_MAX), count, ret);
 }
 
-/* Each driver has as many. */
 SIM_EXPORT int32_t zeDeviceGet(void *driver, uint32_t *count, void **ret)
 {
-	uint32_t each = sim_number("XPUPROF_SIM_ZE_DEVICES", 1, SIM_DEVICES_MAX / SIM_DRIVERS_MAX);
+	uint32_t each = devices_each();
 	uint32_t first = ((struct device_object *)driver)->index * each;
 
 	return list_objects(sim_devices + first, each, count, ret);
@@ -394,7 +449,7 @@ SIM_EXPORT int32_t zeModuleGetNativeBinary(void *module, size_t *size, uint8_t *
 
 SIM_EXPORT int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret)
 {
-	const struct sim_code *code = &((struct kernel_object *)kernel)->code;
+	const struct sim_code *code = &kernel_of(kernel)->code;
 
 	if (ret)
 		memcpy(ret, code->bytes, code->size < *size ? code->size : *size);
@@ -402,15 +457,29 @@ SIM_EXPORT int32_t zeKernelGetBinaryExp(void *kernel, size_t *size, uint8_t *ret
 	return 0;
 }
 
+/* The first driver's, which knows no handles but its own. */
 static int32_t base_address(void *kernel, uint64_t *ret)
 {
-	*ret = ((struct kernel_object *)kernel)->code.address;
+	const struct kernel_object *k = kernel;
+
+	if (k->kind != IS_KERNEL || k->code.driver)
+		abort();
+	*ret = k->code.address;
 	return *ret ? 0 : LEVELZERO_UNSUPPORTED;
+}
+
+SIM_EXPORT int32_t zelLoaderTranslateHandle(int kind, void *handle, void **ret);
+int32_t zelLoaderTranslateHandle(int kind, void *handle, void **ret)
+{
+	if (kind != 11)
+		return LEVELZERO_UNSUPPORTED;
+	*ret = kernel_of(handle);
+	return 0;
 }
 
 SIM_EXPORT int32_t zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **ret)
 {
-	if (strcmp(name, "zexKernelGetBaseAddress"))
+	if (((struct device_object *)driver)->index || strcmp(name, "zexKernelGetBaseAddress"))
 		return LEVELZERO_UNSUPPORTED;
 	*ret = (void *)base_address;
 	return 0;

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "inject/descriptor.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define HIGH_FD 200
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#endif
 
 /* Where the program's limit is low, in the upper part of what it allows. */
 static int least_number(void)
@@ -44,4 +51,36 @@ int descriptor_move_high(int fd)
 		return fd;
 	close(fd);
 	return high;
+}
+
+/* Not by a mapping: where memory runs out, that would be a signal. */
+static bool write_all(int fd, const char *from, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, from, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		from += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+int descriptor_of_copy(const char *name, const void *bytes, size_t size)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, flags);
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, bytes, size) &&
+		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return fd;
+	close(fd);
+	return -1;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /*
  * Before a descriptor is made: makes room for high numbers. Where there is none yet the kernel
  * waits for all CPUs in a program with threads, for milliseconds, in which the new one would have
@@ -13,3 +15,6 @@
 void descriptor_make_room(void);
 /* The same file under a high number, or under its old one where none is free. Closed on exec. */
 int descriptor_move_high(int fd);
+/* A file in memory with these bytes, which nobody can change any more; -1: it cannot be made. Its
+ * number is a low one. */
+int descriptor_of_copy(const char *name, const void *bytes, size_t size);

@@ -69,6 +69,15 @@ is "$status" 0 "modules come and go"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_outside)" "12800 0" "all their samples are there"
 is "$(loss gpu_invalid)" 0 "and modules that are gone are known by their device"
 
+for how in ZE_DRIVERS=2 "ZE_DRIVERS=2 ZE_WRAP=1" ZE_WRAP=1; do
+	recorded drivers $(printf "XPUPROF_SIM_%s " $how)
+	is "$status: $(field "$kernels")" "0: [('busy', 5120), ('tiny', 5120)]" \
+		"$how: a driver is asked for kernels of its own, by its handles"
+done
+
+recorded descriptors XPUPROF_SIM_XE_PATIENCE_MS=500
+is "$status: $out" "0: none" "a program's descriptors are its own, also while its recorder does not read"
+
 recorded kernels XPUPROF_SIM_XE_FAULT=eio
 is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"

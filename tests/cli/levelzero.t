@@ -118,6 +118,20 @@ recorded appended
 is "$status: $out" "0: $alone" "lists that are appended to an immediate one: events are as without us"
 is "$(field "$kernels"), $(field "$losses")" "appended 20 $((20 * (1010 * 1000000000 / 19200000))), {}" "with all times"
 
+recorded twice
+is "$status: $(field "$kernels"), $(field "$losses")" "0: $out, {'gpu_untimed': 40}" \
+	"a list that is in a call twice: all work is there, and has no times where they cannot be told apart"
+recorded unawaited
+is "$status: $(field "$kernels" | grep beside)" "0: $out" "a list that is appended again before it is over: other work has its own times"
+is "$(field "sum(k['count'] for k in r['kernels'] if k['name'] == 'again')")" 4 "and all of the list's is there"
+
+run "$target" parameters
+alone=$out
+recorded parameters
+is "$status: $out" "0: $alone" "lists, copies and fills with parameters: events are as without us"
+is "$(field "$kernels + ' ' + ', '.join('%d %d' % (c['count'], c['total_ns']) for c in r['copies'] + r['sets'])"), $(field "$losses")" \
+	"$(printf '%s\n' "$out" | grep appended) $(printf '%s\n' "$out" | sed -n 's/^copy //p'), $(printf '%s\n' "$out" | sed -n 's/^set //p'), {}" "all with their times"
+
 # --- copies
 recorded copies
 is "$(field 'sorted((c["bytes"], c["kind"]) for c in r["copies"])')" "[(1, 'HtoD'), (3, 'DtoH'), (4, 'DtoD'), (5, 'unknown'), (14, 'HtoH'), (400, 'AtoH'), (1002, 'HtoD'), (16384, 'AtoA'), (16384, 'DtoA')]" "copies have their directions and bytes"

@@ -15,6 +15,11 @@
  *	overrun COUNT	executes a list so often without a wait
  *	lists COUNT	makes so many lists, queues, fences and kernels, and destroys them
  *	appended	appends recorded lists to an immediate one
+ *	twice		executes a list twice in one call, in both ways
+ *	parameters	appends lists, copies and fills by the calls that have parameters, whose events are as without
+ *			us; prints their state, and "NAME COUNT NANOSECONDS"
+ *	unawaited	appends a recorded list again and again without a wait, and launches a longer kernel beside it; prints
+ *			"NAME COUNT NANOSECONDS" of that
  *	copies		copies of all kinds
  *	reset		resets an event of a recorded list in that list, and uses one twice
  *	devices		launches on all devices and parts of all drivers; prints how many these are
@@ -361,6 +366,83 @@ static int appended(void)
 	return 0;
 }
 
+static int twice(void)
+{
+	enum { ROUNDS = 10 };
+	void *one = make_list(), *other = make_list(), *queue = make_queue(), *both[] = {one, one};
+
+	record_large(one, make_kernel("twice"), NULL);
+	record_small(other, make_kernel("after"), NULL);
+	check("close", zeCommandListClose(one));
+	check("close", zeCommandListClose(other));
+	for (int n = 0; n < ROUNDS; n++) {
+		execute_both(queue, one, one);
+		wait_for_queue(queue);
+		execute(queue, one, NULL);
+		wait_for_queue(queue);
+		check("append",
+			zeCommandListImmediateAppendCommandListsExp(list, 2, both, NULL, 0, NULL));
+		check("append", zeCommandListImmediateAppendCommandListsExp(
+					list, 1, &other, NULL, 0, NULL));
+		wait_for_list();
+	}
+	printf("after %d %llu\n", ROUNDS, ROUNDS * ns_of(1));
+	printf("twice %d %llu\n", 5 * ROUNDS, ROUNDS * ns_of(100));
+	return 0;
+}
+
+/* Loaders before version 1.16 of the API have no such calls. */
+#pragma weak zeCommandListImmediateAppendCommandListsWithParameters
+#pragma weak zeCommandListAppendMemoryCopyWithParameters
+#pragma weak zeCommandListAppendMemoryFillWithParameters
+
+static int with_parameters(void)
+{
+	enum { ROUNDS = 10 };
+	static char from[40960], to[40960];
+	void *one = make_list(), *event = make_event(make_pool());
+	const int zero = 0;
+
+	record_large(one, make_kernel("appended"), NULL);
+	check("close", zeCommandListClose(one));
+	for (int n = 0; n < ROUNDS; n++) {
+		check("append", zeCommandListImmediateAppendCommandListsWithParameters(
+					list, 1, &one, NULL, n % 2 ? event : NULL, 0, NULL));
+		check("copy", zeCommandListAppendMemoryCopyWithParameters(
+				      list, to, from, sizeof(to), NULL, NULL, 0, NULL));
+		check("fill", zeCommandListAppendMemoryFillWithParameters(
+				      list, to, &zero, 4, 8192, NULL, NULL, 0, NULL));
+		wait_for_list();
+		printf("%d ", n % 2 ? (int)zeEventQueryStatus(event) : 0);
+		if (n % 2)
+			check("reset", zeEventHostReset(event));
+	}
+	printf("\nappended %d %llu\ncopy %d %llu\nset %d %llu\n", ROUNDS, ROUNDS * ns_of(100),
+		ROUNDS, ROUNDS * ns_of(10), ROUNDS, ROUNDS * ns_of(2));
+	return 0;
+}
+
+/* What of the recorded list is over late is not to be taken for what was launched meanwhile. */
+static int unawaited(void)
+{
+	enum { TIMES = 4, GROUPS = 50000 };
+	void *one = make_list(), *beside = list;
+
+	launch(one, make_kernel("again"), GROUPS, NULL);
+	check("close", zeCommandListClose(one));
+	check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
+	for (int n = 0; n < TIMES; n++)
+		check("append",
+			zeCommandListImmediateAppendCommandListsExp(list, 1, &one, NULL, 0, NULL));
+	for (int n = 0; n < TIMES; n++)
+		launch(beside, make_kernel("beside"), TIMES * GROUPS, NULL);
+	wait_for_list();
+	list = beside;
+	wait_for_list();
+	printf("beside %d %llu\n", TIMES, TIMES * ns_of(TIMES * GROUPS));
+	return 0;
+}
+
 static void *allocate(uint32_t kind)
 {
 	const size_t size = 16 << 12;
@@ -566,6 +648,9 @@ static int run(const char *what, int count)
 		{"overrun", overrun, 100},
 		{"lists", many_lists, 1000},
 		{"appended", .alone = appended},
+		{"twice", .alone = twice},
+		{"parameters", .alone = with_parameters},
+		{"unawaited", .alone = unawaited},
 		{"copies", .alone = copies},
 		{"reset", .alone = reset_in_list},
 		{"devices", .alone = devices},

@@ -6,11 +6,19 @@
  *	kernels		launches "tiny" and "busy", each from a function of its own
  *	reuse		launches "tiny", destroys its module, makes another one, whose "busy" lies where
  *			nothing else does any more, and launches that
+ *	drivers		makes the same module and kernels for the last driver, too, which cannot tell where they are, and
+ *			does as `kernels`
+ *	descriptors	makes many modules with a kernel each, while its recorder is stopped, and prints how many images
+ *			it has open then
  *
- * It prints how often it launched each.
+ * The others print how often they launched each.
  */
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "levelzero.h"
 
@@ -107,12 +115,59 @@ static void run_reuse(void)
 	printf("tiny 50\nbusy 50\n");
 }
 
+static void use_drivers(void)
+{
+	void *first = device, *drivers[4];
+	uint32_t count = 4, one = 1;
+
+	check("drivers", zeDriverGet(&count, drivers));
+	check("device", zeDeviceGet(drivers[count - 1], &one, &device));
+	make_kernel(make_module(), "busy");
+	device = first;
+}
+
+static int open_images(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *e;
+	char file[512];
+	int count = 0;
+
+	check("descriptors", folder ? 0 : -1);
+	while ((e = readdir(folder))) {
+		ssize_t n = readlinkat(dirfd(folder), e->d_name, file, sizeof(file) - 1);
+
+		file[n > 0 ? n : 0] = '\0';
+		count += strstr(file, "xpuprof-image") != NULL;
+	}
+	closedir(folder);
+	return count;
+}
+
+/* One may be on its way. */
+static void count_descriptors(void)
+{
+	enum { MODULES = 400 };
+	int count;
+
+	kill(getppid(), SIGSTOP);
+	for (int n = 0; n < MODULES; n++)
+		make_kernel(make_module(), "tiny");
+	count = open_images();
+	kill(getppid(), SIGCONT);
+	printf("%s\n", count <= 1 ? "none" : "many");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
 	begin(argv[2]);
-	if (argv[1][0] == 'r')
+	if (!strcmp(argv[1], "drivers"))
+		use_drivers();
+	if (!strcmp(argv[1], "descriptors"))
+		count_descriptors();
+	else if (argv[1][0] == 'r')
 		run_reuse();
 	else
 		run_kernels();

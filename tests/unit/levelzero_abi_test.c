@@ -115,6 +115,8 @@ SAME(offsetof(struct levelzero_tracer_desc, user_data), offsetof(zel_tracer_desc
 #define IF_OLD_17 KEEP
 #define IF_OLD_18 DROP
 #define IF_OLD_19 DROP
+#define IF_OLD_23 DROP
+#define IF_OLD_24 DROP
 LEVELZERO_COMMANDS(COMMAND)
 #undef COMMAND
 

@@ -18,13 +18,13 @@
 #include "inject/cupti/images.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/bare/hash_step.h"
 #include "inject/cupti/cupti.h"
+#include "inject/descriptor.h"
 #include "inject/library.h"
 
 #define SLOTS	      256u
@@ -35,10 +35,6 @@
 #define LOADER_NS     1000000000ull /* and of the whole program, until an image finds room again */
 #define FINISH_NS                                                                                  \
 	2000000000ull /* less than the ending process has for all of our end (collector.c) */
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
-#endif
 
 enum {
 	FREE = 0,
@@ -241,38 +237,6 @@ static uint64_t *find_sent(uint64_t checksum)
 	}
 }
 
-static bool write_all(int fd, const char *from, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, from, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		from += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
-/* The image in a memfd that nobody can change any more; -1 when that cannot be made. */
-static int make_memfd(const struct slot *p)
-{
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("xpuprof-image", flags | MFD_NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("xpuprof-image", flags);
-	if (fd < 0)
-		return -1;
-	if (write_all(fd, p->memory, p->size) &&
-		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 /* 0; -EAGAIN: the recorder must read others first; another error: it is lost. */
 static int hand_over(const struct slot *p)
 {
@@ -285,7 +249,7 @@ static int hand_over(const struct slot *p)
 
 	if (!connection_has_room(&library.connection))
 		return -EAGAIN;
-	fd = make_memfd(p);
+	fd = descriptor_of_copy("xpuprof-image", p->memory, p->size);
 	if (fd < 0)
 		return -ENOMEM;
 	error = connection_send_image(&library.connection, &image, fd);

@@ -3,36 +3,32 @@
  * Images of code, and where in a GPU's memory kernels have it, for whoever samples instructions by
  * their addresses. Only where samples are wanted.
  *
- * Intel's driver says where a kernel is (zexKernelGetBaseAddress, no part of the API's headers: it
- * is asked for by its name) and gives the image of a module as it was compiled. Both are asked for
- * when a kernel is made, in the thread of the program that makes it; our thread sends them. Code
- * is there until its module is destroyed, or another kernel is at its address.
+ * Intel's driver says where a kernel is (addresses.c) and gives the image of a module as it was
+ * compiled. Both are asked for when a kernel is made, in the thread of the program that makes it;
+ * our thread sends them, each image in a file in memory whose descriptor exists for that moment
+ * only. Code is there until its module is destroyed, or another kernel is at its address.
  *
  * What there is no room for is counted.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/descriptor.h"
 #include "inject/handles.h"
 #include "inject/levelzero/levelzero.h"
 
 #define NOTES_MAX   1024 /* that wait for our thread */
 #define MODULES_MAX 65536
-#define DRIVERS_MAX 16
-#define IMAGE_MAX   ((size_t)256 << 20)
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
+#define FINISH_NS   500000000ull
+#define BYTES_MAX   ((size_t)256 << 20) /* of all images that wait */
 
 struct module {
 	void *context;
-	uint16_t device; /* index */
-	bool asked;	 /* its image was asked for */
-	bool gone;	 /* the program has destroyed it */
+	address_function *address; /* of its kernels; NULL: their driver has none */
+	uint16_t device;	   /* index */
+	bool asked;		   /* its image was asked for */
+	bool gone;		   /* the program has destroyed it */
 	uint64_t checksum;
 	uint32_t kernels; /* the latest of its kernels whose place was noted, plus one */
 };
@@ -45,15 +41,15 @@ struct code_place {
 
 /* What our thread is to send: an image, or a place. */
 struct note {
-	int image; /* a descriptor; -1: it is a place */
-	uint64_t image_size;
+	int image; /* 1: it is one; -1: it is a place */
+	void *memory;
+	size_t image_size;
 	uint16_t device;
 	struct named *name;
 	struct wire_code code;
 };
 
 static struct {
-	int32_t (*base_address)(void *kernel, uint64_t *ret);
 	int32_t (*binary)(void *kernel, size_t *size, void *ret);
 	int32_t (*image)(void *module, size_t *size, void *ret);
 	struct handles modules_by_handle;
@@ -62,6 +58,8 @@ static struct {
 	uint32_t module_count, place_count;
 	struct note *notes; /* a ring: [sent, noted) */
 	uint32_t sent, noted;
+	size_t bytes; /* of images in notes */
+	bool closed;  /* nothing is sent any more */
 } code;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,41 +95,35 @@ static uint64_t checksum_of(const uint8_t *image, size_t size)
 	return h ? h : 1;
 }
 
-static int make_memfd(void)
+/* The module's image in memory of its own; NULL: it cannot be had, or too much waits already. */
+static void *take_image(void *module, size_t size, uint64_t *ret_checksum)
 {
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("xpuprof-image", flags | MFD_NOEXEC_SEAL);
+	void *memory = size && size <= BYTES_MAX - code.bytes ? reserve(size) : NULL;
+	size_t room = size;
 
-	return fd < 0 && errno == EINVAL ? memfd_create("xpuprof-image", flags) : fd;
+	if (!memory)
+		return NULL;
+	if (code.image(module, &room, memory)) {
+		munmap(memory, size);
+		return NULL;
+	}
+	madvise(memory, size, MADV_DONTFORK);
+	*ret_checksum = checksum_of(memory, size);
+	code.bytes += size;
+	return memory;
 }
 
-/* The module's image in memory that nobody can change any more: its descriptor, or -1. */
-static int take_image(void *module, size_t size, uint64_t *ret_checksum)
+static void release_image(struct note *n)
 {
-	int fd = size && size <= IMAGE_MAX ? make_memfd() : -1;
-	void *memory = MAP_FAILED;
-	bool taken = false;
-
-	if (fd >= 0 && !ftruncate(fd, (off_t)size))
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory != MAP_FAILED) {
-		taken = !code.image(module, &size, memory);
-		*ret_checksum = checksum_of(memory, size);
-		munmap(memory, size);
-	}
-	if (taken &&
-		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	munmap(n->memory, n->image_size);
+	code.bytes -= n->image_size;
 }
 
 /* --- notes, under the lock */
 
 static struct note *next_note(void)
 {
-	if (code.noted - code.sent == NOTES_MAX) {
+	if (code.closed || code.noted - code.sent == NOTES_MAX) {
 		count(WIRE_LOST_IMAGES, 1);
 		return NULL;
 	}
@@ -141,19 +133,20 @@ static struct note *next_note(void)
 static void note_image(struct module *m, void *handle)
 {
 	struct note *n = next_note();
+	void *memory = NULL;
 	size_t size = 0;
-	int fd = -1;
 
 	m->asked = true;
 	if (!n || !code.image)
 		return;
 	if (!code.image(handle, &size, NULL))
-		fd = take_image(handle, size, &m->checksum);
-	if (fd < 0) {
+		memory = take_image(handle, size, &m->checksum);
+	if (!memory) {
 		count(WIRE_LOST_IMAGES, 1);
 		return;
 	}
-	*n = (struct note){.image = fd, .image_size = size, .code.checksum = m->checksum};
+	*n = (struct note){
+		.image = 1, .memory = memory, .image_size = size, .code.checksum = m->checksum};
 	code.noted++;
 }
 
@@ -197,19 +190,16 @@ static void note_end(const struct module *m, uint64_t address)
 
 void code_is_made(void *module, void *kernel, const char *name)
 {
-	uint64_t address = 0;
+	struct module *m = (struct module *)handles_get(&code.modules_by_handle, module);
+	uint64_t address = m && m->address ? address_of(m->address, kernel) : 0;
 	size_t size = 0;
-	struct module *m;
 
-	if (!code.base_address || !code.binary || code.base_address(kernel, &address) ||
-		code.binary(kernel, &size, NULL) || !address || !size)
+	if (!address || !code.binary || code.binary(kernel, &size, NULL) || !size)
 		return;
 	pthread_mutex_lock(&lock);
-	m = (struct module *)handles_get(&code.modules_by_handle, module);
-	if (m && !m->asked)
+	if (!m->asked)
 		note_image(m, module);
-	if (m)
-		note_place(m, address, size, name);
+	note_place(m, address, size, name);
 	pthread_mutex_unlock(&lock);
 	collector_wake();
 }
@@ -218,16 +208,20 @@ void code_is_made(void *module, void *kernel, const char *name)
 static void after_create_module(void **arguments, int32_t result, void *unused, void **instance)
 {
 	void **made = *(void **)arguments[3];
+	address_function *address;
 	int device;
 
 	if (result || !made || !*made || !is_alive())
 		return;
 	device = gpus_find(*(void **)arguments[1]);
+	address = addresses_of(*(void **)arguments[1]);
 	pthread_mutex_lock(&lock);
 	if (device >= 0 && code.module_count < MODULES_MAX) {
 		struct module *m = &code.modules[code.module_count++];
 
-		*m = (struct module){.context = *(void **)arguments[0], .device = (uint16_t)device};
+		*m = (struct module){.context = *(void **)arguments[0],
+			.address = address,
+			.device = (uint16_t)device};
 		handles_put(&code.modules_by_handle, *made, (uintptr_t)m, NULL);
 	} else {
 		count(WIRE_LOST_IMAGES, 1);
@@ -251,22 +245,6 @@ static void before_destroy_module(void **arguments, int32_t result, void *unused
 	pthread_mutex_unlock(&lock);
 }
 
-/* Any driver's that has it. */
-static void find_base_address(void)
-{
-	int32_t (*drivers)(uint32_t *, void **), (*function)(void *, const char *, void **);
-	void *all[DRIVERS_MAX];
-	uint32_t found = DRIVERS_MAX;
-
-	*(void **)&drivers = loader_symbol("zeDriverGet");
-	*(void **)&function = loader_symbol("zeDriverGetExtensionFunctionAddress");
-	if (!drivers || !function || drivers(&found, all))
-		return;
-	for (uint32_t n = 0; n < found && n < DRIVERS_MAX && !code.base_address; n++)
-		if (function(all[n], "zexKernelGetBaseAddress", (void **)&code.base_address))
-			code.base_address = NULL;
-}
-
 void code_register(void)
 {
 	code.modules = reserve(MODULES_MAX * sizeof(*code.modules));
@@ -276,7 +254,7 @@ void code_register(void)
 		return;
 	*(void **)&code.binary = loader_symbol("zeKernelGetBinaryExp");
 	*(void **)&code.image = loader_symbol("zeModuleGetNativeBinary");
-	find_base_address();
+	addresses_init();
 	tracer_register("ModuleCreate", NULL, after_create_module);
 	tracer_register("ModuleDestroy", before_destroy_module, NULL);
 }
@@ -290,16 +268,17 @@ static bool send_image(const struct note *n)
 		.api = LEVELZERO_API,
 		.size = n->image_size,
 		.checksum = n->code.checksum};
-	int error = -EAGAIN;
+	int fd, error;
 
-	if (connection_has_room(&library.connection))
-		error = connection_send_image(&library.connection, &image, n->image);
-	if (error == -EAGAIN)
+	if (!connection_has_room(&library.connection))
 		return false;
-	if (error)
+	fd = descriptor_of_copy("xpuprof-image", n->memory, n->image_size);
+	error = fd < 0 ? -ENOMEM : connection_send_image(&library.connection, &image, fd);
+	if (fd >= 0)
+		close(fd);
+	if (error && error != -EAGAIN)
 		count(WIRE_LOST_IMAGES, 1);
-	close(n->image);
-	return true;
+	return error != -EAGAIN;
 }
 
 static void send_place(struct note *n)
@@ -325,12 +304,38 @@ bool code_send(void)
 		pthread_mutex_unlock(&lock);
 		if (!n)
 			return true;
-		if (n->image >= 0 && !send_image(n))
+		if (n->image > 0 && !send_image(n))
 			return false;
 		if (n->image < 0)
 			send_place(n);
 		pthread_mutex_lock(&lock);
+		if (n->image > 0)
+			release_image(n);
 		code.sent++;
 		pthread_mutex_unlock(&lock);
 	}
+}
+
+void code_drop(void)
+{
+	pthread_mutex_lock(&lock);
+	for (; code.sent != code.noted; code.sent++) {
+		if (code.notes[code.sent % NOTES_MAX].image > 0)
+			release_image(&code.notes[code.sent % NOTES_MAX]);
+		count(WIRE_LOST_IMAGES, 1);
+	}
+	code.closed = true;
+	pthread_mutex_unlock(&lock);
+}
+
+void code_finish(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t deadline_ns = now_ns() + FINISH_NS;
+
+	while (!code_send() && now_ns() < deadline_ns && !connection_lost(&library.connection)) {
+		connection_hurry(&library.connection);
+		nanosleep(&pause, NULL);
+	}
+	code_drop();
 }

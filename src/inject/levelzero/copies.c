@@ -126,6 +126,12 @@ void describe_CommandListAppendMemoryCopy(struct work *w, void **arguments)
 		memory_at(arguments, *(void **)arguments[1]));
 }
 
+/* (list, to, from, size, parameters, ...) */
+void describe_CommandListAppendMemoryCopyWithParameters(struct work *w, void **arguments)
+{
+	describe_CommandListAppendMemoryCopy(w, arguments);
+}
+
 /* (list, to, context of the source, from, size, ...) */
 void describe_CommandListAppendMemoryCopyFromContext(struct work *w, void **arguments)
 {
@@ -149,6 +155,12 @@ void describe_CommandListAppendMemoryFill(struct work *w, void **arguments)
 	w->kind = WIRE_WORK_SET;
 	w->bytes = *(size_t *)arguments[4];
 	w->target_memory = memory_at(arguments, *(void **)arguments[1]);
+}
+
+/* (list, at, pattern, its size, size, parameters, ...) */
+void describe_CommandListAppendMemoryFillWithParameters(struct work *w, void **arguments)
+{
+	describe_CommandListAppendMemoryFill(w, arguments);
 }
 
 /* --- images */

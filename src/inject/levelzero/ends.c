@@ -211,10 +211,10 @@ void ends_close(void)
 	__atomic_store_n(&ends.closed, 1, __ATOMIC_SEQ_CST);
 	if (!pieces_lock())
 		return;
+	signals_close();
 	take_incoming();
 	ends.first = ends.last = 0;
 	memset(ends.buckets, 0, sizeof(ends.buckets));
-	signals_close();
 	pieces_unlock();
 }
 

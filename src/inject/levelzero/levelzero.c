@@ -138,8 +138,15 @@ static void finish(bool program_goes_on)
 {
 	drain();
 	await_ends();
+	code_finish();
 	if (program_goes_on)
 		ends_close();
+}
+
+static void discard(void)
+{
+	code_drop();
+	ends_close();
 }
 
 static void leave(void)
@@ -156,7 +163,7 @@ static const struct inject_api api = {
 	.sleep_ns = ends_sleep_ns,
 	.stop = stop,
 	.finish = finish,
-	.discard = ends_close,
+	.discard = discard,
 	.leave = leave,
 };
 

@@ -14,6 +14,7 @@
  *	runs.c        their executions: the launch path
  *	signals.c     fences and events that tell when these are over
  *	report.c      work as records: our thread
+ *	addresses.c   where kernels are: a driver's own function
  *	code.c        images of code, and where kernels are: where they are made, and our thread
  *
  * Commands of immediate lists run once, and at once. Those of recorded lists run whenever the
@@ -132,6 +133,7 @@ struct list {
 		uint64_t start_ns, returned_ns; /* of the call */
 		bool clean;			/* no event of ours was signalled when it began */
 		bool alone;			/* when it is over, all earlier ones are */
+		uint32_t again; /* so often more, in the same call: nothing tells these apart */
 	} run;
 };
 
@@ -164,6 +166,17 @@ void objects_free_context(struct context *c);
 /* The number of a context, as work names it; 0: there is no room for it. Any thread. */
 uint32_t objects_context(void *context);
 
+/* --- addresses.c */
+
+/* A driver's. */
+typedef int32_t address_function(void *kernel, uint64_t *ret);
+
+void addresses_init(void);
+/* Of the driver of a device, or of a part of one; NULL: it has none. Not on the launch path. */
+address_function *addresses_of(void *device);
+/* 0: it is not known. */
+uint64_t address_of(address_function *f, void *kernel);
+
 /* --- code.c */
 
 /* A kernel was made, not on the launch path: where its code is will be reported, where instructions
@@ -171,6 +184,10 @@ uint32_t objects_context(void *context);
 void code_is_made(void *module, void *kernel, const char *name);
 /* Our thread: sends what was noted. False: the rest has to wait. */
 bool code_send(void);
+/* So too: what is not sent by now is counted, and given back. */
+void code_drop(void);
+/* So too, after some patience with the recorder. */
+void code_finish(void);
 
 /* --- pieces.c */
 
@@ -279,7 +296,7 @@ struct signal {
 	uint32_t of_queue;	/* the next one with a fence of ours */
 	uint32_t lists;		/* the first that runs; 0: it is not waited for */
 	void *fence, *event;	/* one of them */
-	bool is_used;		/* a fence of ours: it was given to a call */
+	bool is_used;		/* one of ours: it was given to a call */
 	struct piece *piece;	/* whose event it is */
 	struct place place;	/* of a fence: its queue's */
 };

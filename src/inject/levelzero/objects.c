@@ -347,8 +347,8 @@ static void before_destroy_context(void **arguments, int32_t result, void *unuse
 	gone = find_context(handle_at(arguments[0]));
 	pthread_mutex_unlock(&lock);
 	if (gone && gone->handle) {
-		ends_leave_context(gone);
 		objects_each_list(gone, leave_list);
+		ends_leave_context(gone);
 		pieces_leave_context(gone);
 	}
 	pieces_unlock();

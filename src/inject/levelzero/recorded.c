@@ -17,6 +17,9 @@
  * is over, and only if earlier ones are over then, as they are on the same queue. Of run 2, what
  * is signalled when run 3 begins has times; the rest is reported without, and counted.
  *
+ * A list that is in a call more than once has one run there, which is reported as often, without
+ * times: whose an event's are cannot be told.
+ *
  * An event of the program's own may belong to several steps: only the last use of it in a list can
  * be known to be read in time.
  */
@@ -142,6 +145,12 @@ static void doubt(struct list *l, uint32_t stream)
 void run_begin(
 	struct list *l, struct signal *s, const struct place *place, const struct open_call *open)
 {
+	if (l->left_out)
+		count(WIRE_LOST_WORK, l->left_out);
+	if (l->run.signal == s) {
+		l->run.again++;
+		return;
+	}
 	if (l->run.signal)
 		run_end(l, signal_has_come(l->run.signal));
 	l->run = (struct run){.signal = s,
@@ -153,15 +162,14 @@ void run_begin(
 		.alone = !l->doubtful || (s->fence && l->doubtful == place->stream)};
 	for (uint32_t n = l->steps.first; n; n = step_at(n)->next)
 		prepare_step(l, step_at(n));
-	if (l->left_out)
-		count(WIRE_LOST_WORK, l->left_out);
 	signal_enter(s, l);
 }
 
 /* Whether its event tells of this run. */
 static bool tells(const struct list *l, const struct piece *p, bool is_over)
 {
-	return !p->is_shared && ((is_over && l->run.alone) || (p->is_fresh && is_signalled(p)));
+	return !p->is_shared && !l->run.again &&
+	       ((is_over && l->run.alone) || (p->is_fresh && is_signalled(p)));
 }
 
 static void report_step(const struct list *l, struct piece *step, bool is_over)
@@ -197,7 +205,8 @@ static void report_steps(const struct list *l, bool is_over)
 
 void run_end(struct list *l, bool is_over)
 {
-	report_steps(l, is_over);
+	for (uint32_t n = 0; n <= l->run.again; n++)
+		report_steps(l, is_over);
 	run_drop(l);
 	if (!is_over)
 		doubt(l, l->run.place.stream);
@@ -234,7 +243,8 @@ void recorded_settle(const void *event)
 	struct piece *p = step_of(event);
 	struct list *l = p ? p->list : NULL;
 
-	if (!l || !l->run.signal || p->has_times || p->is_shared || !is_signalled(p))
+	if (!l || !l->run.signal || l->run.again || p->has_times || p->is_shared ||
+		!is_signalled(p))
 		return;
 	if (p->is_fresh || (l->run.alone && signal_has_come(l->run.signal)))
 		ends_read_times(p);

@@ -59,6 +59,8 @@ void report_piece(struct piece *p)
 		.context = p->place.context,
 		.stream = p->place.stream};
 
+	if (!p->work.kind)
+		return;
 	memcpy(op.grid, p->work.grid, sizeof(op.grid));
 	memcpy(op.block, p->work.block, sizeof(op.block));
 	if (work.kind != WIRE_WORK_KERNEL)

@@ -101,7 +101,7 @@ static void before_CommandQueueExecuteCommandLists(
 /* With the program's event, or one of ours. */
 static void take_event(const struct list *l, void **event)
 {
-	struct signal as = {.place = l->place, .event = *event};
+	struct signal as = {.place = l->place, .event = *event, .is_used = true};
 
 	if (!*event) {
 		as.piece = l->context ? pieces_take(l->context) : NULL;
@@ -122,13 +122,13 @@ static void take_event(const struct list *l, void **event)
 		pieces_give_back(as.piece);
 }
 
-/* (immediate list, count, lists, event) */
-static void before_CommandListImmediateAppendCommandListsExp(
-	void **arguments, int32_t result, void *unused, void **instance)
+/* (immediate list, count, lists, ...) */
+static void before_append_lists(
+	uint16_t call, const void *frame, void **arguments, void **event, void **instance)
 {
 	const struct list *to = objects_list(*(void **)arguments[0]);
 	uint32_t list_count = *(uint32_t *)arguments[1];
-	void **handles = *(void ***)arguments[2], **event = arguments[3];
+	void **handles = *(void ***)arguments[2];
 	struct open_call *open;
 	bool is_ours;
 
@@ -137,8 +137,7 @@ static void before_CommandListImmediateAppendCommandListsExp(
 		give_up_runs(list_count, handles, to ? &to->place : NULL);
 		return;
 	}
-	open = open_execution(NUMBER_CommandListImmediateAppendCommandListsExp,
-		__builtin_frame_address(0), instance);
+	open = open_execution(call, frame, instance);
 	is_ours = !*event;
 	take_event(to, event);
 	executing.place = to->place;
@@ -146,11 +145,28 @@ static void before_CommandListImmediateAppendCommandListsExp(
 		return;
 	each_list(list_count, handles, begin_run, open);
 	if (executing.signal && !executing.signal->lists) {
+		executing.signal->is_used = false;
 		signal_drop(executing.signal);
 		executing.signal = NULL;
 		*event = is_ours ? NULL : *event;
 	}
 	pieces_unlock();
+}
+
+/* (immediate list, count, lists, event) */
+static void before_CommandListImmediateAppendCommandListsExp(
+	void **arguments, int32_t result, void *unused, void **instance)
+{
+	before_append_lists(NUMBER_CommandListImmediateAppendCommandListsExp,
+		__builtin_frame_address(0), arguments, arguments[3], instance);
+}
+
+/* (immediate list, count, lists, parameters, event) */
+static void before_CommandListImmediateAppendCommandListsWithParameters(
+	void **arguments, int32_t result, void *unused, void **instance)
+{
+	before_append_lists(NUMBER_CommandListImmediateAppendCommandListsWithParameters,
+		__builtin_frame_address(0), arguments, arguments[4], instance);
 }
 
 /* Under the lock: of a call that has returned. */
@@ -162,10 +178,12 @@ static void settle_runs(struct signal *s, const struct wire_call *call)
 		next = l->next;
 		if (l->run.correlation != call->correlation)
 			continue;
-		if (call->result)
+		if (call->result) {
+			s->is_used = false;
 			run_drop(l);
-		else
+		} else {
 			l->run.returned_ns = call->end_ns;
+		}
 	}
 	if (call->result && s->fence)
 		s->is_used = false;

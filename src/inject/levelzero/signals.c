@@ -93,11 +93,27 @@ void signal_enter(struct signal *s, struct list *l)
 	s->lists = links_number(&lists, l);
 }
 
+/* The device will still signal the event: until then, it waits as what is no work. */
+static void await_event(struct piece *p, const struct place *place)
+{
+	p->event = p->own;
+	p->place = *place;
+	p->list = NULL;
+	p->node = 0;
+	p->is_stale = false;
+	p->work = (struct work){0};
+	ends_push(p);
+}
+
 void signal_drop(struct signal *s)
 {
-	if (s->piece) {
-		levelzero.zeEventHostReset(s->piece->own);
-		pieces_give_back(s->piece);
+	struct piece *p = s->piece;
+
+	if (p && s->is_used && !signal_has_come(s)) {
+		await_event(p, &s->place);
+	} else if (p) {
+		levelzero.zeEventHostReset(p->own);
+		pieces_give_back(p);
 	}
 	links_append(&signals, &free_signals, s);
 }

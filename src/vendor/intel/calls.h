@@ -32,14 +32,17 @@
 	COMMAND(16, COPY, CommandListAppendImageCopyToMemory, 4)                                   \
 	COMMAND(17, COPY, CommandListAppendImageCopyFromMemory, 4)                                 \
 	COMMAND(18, COPY, CommandListAppendImageCopyToMemoryExt, 6)                                \
-	COMMAND(19, COPY, CommandListAppendImageCopyFromMemoryExt, 6)
+	COMMAND(19, COPY, CommandListAppendImageCopyFromMemoryExt, 6)                              \
+	COMMAND(23, COPY, CommandListAppendMemoryCopyWithParameters, 5)                            \
+	COMMAND(24, SET, CommandListAppendMemoryFillWithParameters, 6)
 
 #define LEVELZERO_COMMANDS(COMMAND) LEVELZERO_KERNELS(COMMAND) LEVELZERO_COPIES(COMMAND)
 
 /* Of recorded lists. */
 #define LEVELZERO_EXECUTIONS(EXECUTION)                                                            \
 	EXECUTION(20, GRAPH, CommandQueueExecuteCommandLists)                                      \
-	EXECUTION(21, GRAPH, CommandListImmediateAppendCommandListsExp)
+	EXECUTION(21, GRAPH, CommandListImmediateAppendCommandListsExp)                            \
+	EXECUTION(22, GRAPH, CommandListImmediateAppendCommandListsWithParameters)
 
 #define LEVELZERO_WAITS(WAIT)                                                                      \
 	WAIT(8, SYNC, CommandListHostSynchronize)                                                  \
