@@ -58,7 +58,7 @@ static int open_server(struct probes *p, const struct probes_options *o)
 		.gid = user->switched ? user->gid : getegid()};
 	int error = programs_plan(o->programs, user, &p->plan);
 
-	error = error ?: kernel_programs_open(&p->kernel, &p->plan, o->programs);
+	error = error ?: kernel_programs_open(&p->kernel, &p->plan, o->programs, user);
 	error = error ?: server_open(&p->server, &p->plan, &options);
 	if (error)
 		return error;
