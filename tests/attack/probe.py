@@ -120,10 +120,27 @@ def scribble():
         struct.pack_into("<4IQQ", memory, 0, MAGIC, VERSION, random.randrange(2**32), 0, 1, 1)
 
 
+def compiler():
+    """Its number becomes another's, so it may say what became of an image, and nothing else."""
+    for message in (struct.pack("<II3072s", FILE, 1, b"/file"), struct.pack("<IIQ", LINES, 0, 1) + bytes(2560)):
+        s = connect()
+        s.send(struct.pack("<4I", MAGIC, VERSION, os.getpid(), 1))
+        receive(s), receive(s)
+        s.send(message)
+        try:
+            closed = not s.recv(64)
+        except ConnectionResetError:
+            closed = True
+        except OSError:
+            closed = False
+        if not closed:
+            sys.exit(3)
+
+
 def silent():
     kept = [connect() for _ in range(450)]
     time.sleep(2)
     kept.clear()
 
 
-{"garbage": garbage, "endless": endless, "renames": renames, "arenas": arenas, "scribble": scribble, "silent": silent}[sys.argv[1]]()
+{"garbage": garbage, "endless": endless, "renames": renames, "arenas": arenas, "scribble": scribble, "silent": silent, "compiler": compiler}[sys.argv[1]]()
