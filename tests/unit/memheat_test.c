@@ -41,10 +41,8 @@ static struct profile_writer *begin(void)
 static void cell(struct profile_writer *w, uint64_t page, uint64_t time, uint64_t bytes)
 {
 	uint64_t numbers[] = {page, time, bytes};
-	struct profile_found f = {.map = 1,
-		.context = 1,
-		.size = sizeof(numbers),
-		.bytes = (const uint8_t *)numbers};
+	struct profile_found f = {
+		.map = 1, .context = 1, .size = sizeof(numbers), .bytes = (const uint8_t *)numbers};
 
 	CHECK(!profile_write_found(w, &f));
 }
