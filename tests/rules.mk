@@ -1,7 +1,7 @@
 # Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script, every tests/fuzz/*_fuzz.c a
 # libFuzzer target.
 
-NEEDS_BPF_TESTS := bpf_walk ebpf_object ebpf_tools ebpf_verifier monitor_types preload_plan recorded refusal
+NEEDS_BPF_TESTS := bpf_walk ebpf_object ebpf_tools ebpf_verifier memheat monitor_types preload_plan recorded refusal
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
 CLI_TESTS := $(wildcard tests/cli/*.t)

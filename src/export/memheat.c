@@ -91,6 +91,12 @@ static int collect(struct picture *p, const struct recorded_reading *found, bool
 	return error;
 }
 
+/* A recording may say anything: at most what there is. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* Neighbours that are one cell now. */
 static void merge(struct picture *p, unsigned int page_shift, unsigned int time_shift)
 {
@@ -106,7 +112,7 @@ static void merge(struct picture *p, unsigned int page_shift, unsigned int time_
 		struct cell *last = kept ? &p->cells.items[kept - 1] : NULL;
 
 		if (last && !by_place(last, &p->cells.items[i]))
-			last->bytes += p->cells.items[i].bytes;
+			last->bytes = sum(last->bytes, p->cells.items[i].bytes);
 		else
 			p->cells.items[kept++] = p->cells.items[i];
 	}

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "probe/kernel_programs.h"
 
-int kernel_programs_open(
-	struct kernel_programs **ret, struct plan *plan, const struct programs *programs)
+int kernel_programs_open(struct kernel_programs **ret, struct plan *plan,
+	const struct programs *programs, const struct user *user)
 {
 	*ret = NULL;
 	vec_foreach (o, &plan->objects)

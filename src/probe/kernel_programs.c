@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "bpfload/refusal.h"
+#include "probe/attach_place.h"
 
 #define OBJECT_NAME "probe" /* what libbpf names sections after */
 #define NAME_BYTES  128
@@ -22,6 +23,7 @@
 struct kernel_programs {
 	struct plan *plan;
 	const struct programs *programs;
+	const struct user *user;
 	struct vec(struct bpf_object *) objects;
 	struct vec(struct bpf_link *) links;
 	uint64_t attached; /* a bit for each --attach that was used */
@@ -113,6 +115,69 @@ static int explain(const struct plan_object *o, int error)
 	return error;
 }
 
+static bool fits(const struct plan_kernel_value *v, size_t size)
+{
+	return v->bytes <= sizeof(v->number) && v->offset <= size && v->bytes <= size - v->offset;
+}
+
+/* What the kernel's verifier takes as constant is set before it sees it. */
+static int set_constant(const struct plan_kernel_value *v, struct bpf_map *map)
+{
+	size_t size = 0;
+	const void *initial = bpf_map__initial_value(map, &size);
+	uint8_t *bytes = initial && fits(v, size) ? malloc(size) : NULL;
+	int error = bytes ? 0 : -EINVAL;
+
+	if (bytes) {
+		memcpy(bytes, initial, size);
+		memcpy(bytes + v->offset, &v->number, v->bytes);
+		error = bpf_map__set_initial_value(map, bytes, size);
+	}
+	free(bytes);
+	return error;
+}
+
+/* What --set wants of a map, which the kernel does not know. */
+static int set_value(const struct plan_kernel_value *v, const struct bpf_map *map)
+{
+	uint32_t size = bpf_map__value_size(map);
+	uint8_t *bytes = calloc(1, size);
+	int fd = bpf_map__fd(map), error = bytes && fits(v, size) ? 0 : -EINVAL;
+
+	error = error ?: bpf_map_lookup_elem(fd, &v->key, bytes);
+	if (!error) {
+		memcpy(bytes + v->offset, &v->number, v->bytes);
+		error = bpf_map_update_elem(fd, &v->key, bytes, BPF_ANY);
+	}
+	free(bytes);
+	return error;
+}
+
+/* Before they are loaded (constants), or after it. */
+static int set_values(
+	const struct plan *p, const struct plan_object *o, struct bpf_object *from, bool constants)
+{
+	uint32_t object = (uint32_t)(o - p->objects.items);
+	struct bpf_map *map;
+	int error = 0;
+
+	bpf_object__for_each_map(map, from)
+	{
+		uint32_t n = find_map(o->object, map);
+
+		vec_foreach (v, &p->kernel_values) {
+			if (error || v->object != object || v->map != n ||
+				o->object->maps.items[n].is_readonly != constants)
+				continue;
+			error = constants ? set_constant(v, map) : set_value(v, map);
+			if (error)
+				error = error_errno(
+					error, "cannot set a value of '%s'", name_of(map));
+		}
+	}
+	return error;
+}
+
 static int load(struct kernel_programs *k, const struct plan_object *o, struct bpf_object **ret)
 {
 	struct bpf_object *object;
@@ -122,6 +187,11 @@ static int load(struct kernel_programs *k, const struct plan_object *o, struct b
 		error = open_object(o, &object);
 		if (error)
 			return error;
+		error = set_values(k->plan, o, object, true);
+		if (error) {
+			bpf_object__close(object);
+			return error;
+		}
 		error = bpf_object__load(object);
 		if (error)
 			bpf_object__close(object);
@@ -150,17 +220,28 @@ static const char *place_of(struct kernel_programs *k, const char *program)
 	return NULL;
 }
 
-static struct bpf_link *attach_at(
-	const struct bpf_program *program, const char *place, const char *colon)
+static int attach_at(const struct kernel_programs *k, const struct bpf_program *program,
+	const char *place, struct bpf_link **ret)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .func_name = colon + 1,
+	LIBBPF_OPTS(bpf_uprobe_opts, options,
 		.retprobe = !strncmp(bpf_program__section_name(program), "uret", 4));
-	char *file = strndup(place, (size_t)(colon - place));
-	struct bpf_link *link =
-		file ? bpf_program__attach_uprobe_opts(program, -1, file, 0, &options) : NULL;
+	struct attach_place at;
+	int error = attach_place_open(&at, k->user, place);
 
-	free(file);
-	return link;
+	if (error)
+		return error;
+	*ret = bpf_program__attach_uprobe_opts(program, -1, at.path, at.offset, &options);
+	error = *ret ? 0 : -errno;
+	attach_place_close(&at);
+	return error;
+}
+
+/* libbpf would open as root what the section says. */
+static bool is_only_for_ourselves(const struct kernel_programs *k, const char *section)
+{
+	return k->user->switched && strchr(section, '/') &&
+	       (!strncmp(section, "uprobe", 6) || !strncmp(section, "uretprobe", 9) ||
+		       !strncmp(section, "usdt", 4));
 }
 
 static int refuse(const struct plan_object *o, const struct bpf_program *program, int error)
@@ -177,23 +258,38 @@ static int refuse(const struct plan_object *o, const struct bpf_program *program
 		error, "cannot attach program '%s' of '%s' (section '%s')", name, o->name, section);
 }
 
+static int attach_by_section(struct kernel_programs *k, const struct plan_object *o,
+	const struct bpf_program *program, struct bpf_link **ret)
+{
+	const char *name = bpf_program__name(program);
+	const char *section = bpf_program__section_name(program);
+
+	if (is_only_for_ourselves(k, section))
+		return error_set(-EPERM,
+			"program '%s' of '%s' is in section '%s', which under sudo does not say "
+			"well enough where it runs: --attach %s=FILE:FUNCTION does",
+			name, o->name, section, name);
+	errno = 0;
+	*ret = bpf_program__attach(program);
+	return *ret ? 0 : refuse(o, program, errno ? -errno : -EOPNOTSUPP);
+}
+
 static int attach_one(
 	struct kernel_programs *k, const struct plan_object *o, const struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program), *place = place_of(k, name);
-	const char *colon = place ? strrchr(place, ':') : NULL;
-	struct bpf_link *link;
+	struct bpf_link *link = NULL;
 	int error;
 
-	if (place && (!colon || colon == place || !colon[1]))
+	if (place && !attach_place_is(place))
 		return error_set(-EINVAL, "--attach %s=%s: FILE:FUNCTION is needed", name, place);
-	errno = 0;
-	link = place ? attach_at(program, place, colon) : bpf_program__attach(program);
-	if (!link) {
-		error = errno ? -errno : -EOPNOTSUPP;
-		return place ? error_errno(error, "cannot attach program '%s' at '%s'", name, place)
-			     : refuse(o, program, error);
-	}
+	place = place ?: attach_place_of_section(bpf_program__section_name(program));
+	if (!place)
+		error = attach_by_section(k, o, program, &link);
+	else if ((error = attach_at(k, program, place, &link)))
+		error = error_errno(error, "cannot attach program '%s' at '%s'", name, place);
+	if (error)
+		return error;
 	if (!vec_push(&k->links, link))
 		return 0;
 	bpf_link__destroy(link);
@@ -209,42 +305,6 @@ static int attach(struct kernel_programs *k, const struct plan_object *o, struct
 	{
 		if (!error && bpf_program__autoload(program))
 			error = attach_one(k, o, program);
-	}
-	return error;
-}
-
-/* What --set wants of a map, which the kernel does not know. */
-static int set_value(const struct plan_kernel_value *v, const struct bpf_map *map)
-{
-	uint32_t size = bpf_map__value_size(map);
-	uint8_t *bytes = calloc(1, size);
-	int fd = bpf_map__fd(map), error = bytes && v->bytes <= sizeof(v->number) &&
-							   v->offset <= size &&
-							   v->bytes <= size - v->offset
-						   ? 0
-						   : -EINVAL;
-
-	error = error ?: bpf_map_lookup_elem(fd, &v->key, bytes);
-	if (!error) {
-		memcpy(bytes + v->offset, &v->number, v->bytes);
-		error = bpf_map_update_elem(fd, &v->key, bytes, BPF_ANY);
-	}
-	free(bytes);
-	return error ? error_errno(error, "cannot set a value of '%s'", name_of(map)) : 0;
-}
-
-static int set_values(const struct plan *p, uint32_t object, struct bpf_object *from)
-{
-	struct bpf_map *map;
-	int error = 0;
-
-	bpf_object__for_each_map(map, from)
-	{
-		uint32_t n = find_map(p->objects.items[object].object, map);
-
-		vec_foreach (v, &p->kernel_values)
-			if (!error && v->object == object && v->map == n)
-				error = set_value(v, map);
 	}
 	return error;
 }
@@ -294,7 +354,7 @@ static int open_all(struct kernel_programs *k)
 		if (!o->object->cpu_program_count)
 			continue;
 		error = load(k, o, &object);
-		error = error ?: set_values(k->plan, i, object);
+		error = error ?: set_values(k->plan, o, object, false);
 		error = error ?: share(k->plan, i, object);
 		error = error ?: attach(k, o, object);
 	}
@@ -305,8 +365,8 @@ static int open_all(struct kernel_programs *k)
 	return error;
 }
 
-int kernel_programs_open(
-	struct kernel_programs **ret, struct plan *plan, const struct programs *programs)
+int kernel_programs_open(struct kernel_programs **ret, struct plan *plan,
+	const struct programs *programs, const struct user *user)
 {
 	struct kernel_programs *k;
 	size_t count = 0;
@@ -322,6 +382,7 @@ int kernel_programs_open(
 		return error_memory(NULL);
 	k->plan = plan;
 	k->programs = programs;
+	k->user = user;
 	error = open_all(k);
 	if (error)
 		kernel_programs_close(k);

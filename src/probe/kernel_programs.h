@@ -13,8 +13,8 @@
 
 struct kernel_programs;
 
-/* Loads and attaches all of a plan that was sealed; *ret is NULL where there are none. 0 or -errno
- * with error_text. */
-int kernel_programs_open(
-	struct kernel_programs **ret, struct plan *plan, const struct programs *programs);
+/* Loads and attaches all of a plan that was sealed; *ret is NULL where there are none. Files that
+ * uprobes are put into are opened with the rights of `user`. 0 or -errno with error_text. */
+int kernel_programs_open(struct kernel_programs **ret, struct plan *plan,
+	const struct programs *programs, const struct user *user);
 void kernel_programs_close(struct kernel_programs *k);

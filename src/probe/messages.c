@@ -139,7 +139,10 @@ static int handle(struct server *s, uint32_t process, union message *m, size_t n
 
 	if (!p->greeted)
 		return handle_hello(s, p, m, n);
-	if (m->what == PROBE_ARENA && n == sizeof(m->arena) && !p->is_compiler)
+	/* Its number becomes another's: nothing may be kept by it. */
+	if (p->is_compiler && m->what != PROBE_IMAGE)
+		return -EPROTO;
+	if (m->what == PROBE_ARENA && n == sizeof(m->arena))
 		return server_add_arena(s, process, &m->arena);
 	if (m->what == PROBE_KERNEL && n == sizeof(m->kernel))
 		add_kernel(s, &m->kernel);

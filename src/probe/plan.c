@@ -285,9 +285,10 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 	uint64_t offset = 0, bytes = m->value_size, width;
 	int error = 0;
 
-	bool is_kernels = place_->is_shared || (!place_->is_used && m->used_by_cpu);
+	/* Of what nobody changes, each has its own. */
+	bool is_gpus = place_->is_used && !place_->is_shared, is_kernels = m->used_by_cpu;
 
-	if (!place_->is_used && !is_kernels)
+	if (!is_gpus && !is_kernels)
 		return 0;
 	if (!find_variable(o, m, s->name, s->length, &offset, &bytes)) {
 		if (!is_called(m, s))
@@ -309,9 +310,9 @@ static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struc
 		struct plan_kernel_value v = {object, map, (uint32_t)s->key,
 			(m->is_section ? offset : 0) + i * width, width, s->values[i]};
 
-		if (!is_kernels)
+		if (is_gpus)
 			add_initial(p, object, map, offset + i * width, &s->values[i], width);
-		else if (vec_push(&p->kernel_values, v))
+		if (is_kernels && vec_push(&p->kernel_values, v))
 			error = no_memory();
 	}
 	return error ?: 1;

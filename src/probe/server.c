@@ -280,8 +280,20 @@ void server_wake(struct server *s, uint32_t process)
 	wake(&s->processes.items[process]);
 }
 
+static bool has_answered(const struct server *s, const struct server_arena *a)
+{
+	const struct probe_shared *shared = (const void *)a->memory;
+
+	return a->ended || s->processes.items[a->process].fd < 0 ||
+	       __atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&shared->answered, __ATOMIC_ACQUIRE) == s->asked;
+}
+
 void server_ask(struct server *s)
 {
+	vec_foreach (a, &s->arenas)
+		if (a->is_silent && has_answered(s, a))
+			a->is_silent = false;
 	s->asked++;
 	vec_foreach (p, &s->processes)
 		if (p->control) {
@@ -292,15 +304,29 @@ void server_ask(struct server *s)
 
 bool server_has_answers(const struct server *s)
 {
-	vec_foreach (a, &s->arenas) {
-		const struct probe_shared *shared = (const void *)a->memory;
-
-		if (!a->ended && s->processes.items[a->process].fd >= 0 &&
-			!__atomic_load_n(&shared->ended, __ATOMIC_ACQUIRE) &&
-			__atomic_load_n(&shared->answered, __ATOMIC_ACQUIRE) != s->asked)
+	vec_foreach (a, &s->arenas)
+		if (!a->is_silent && !has_answered(s, a))
 			return false;
-	}
 	return true;
+}
+
+uint32_t server_give_up(struct server *s)
+{
+	uint32_t count = 0;
+
+	vec_foreach (a, &s->arenas) {
+		if (a->is_silent || has_answered(s, a))
+			continue;
+		a->is_silent = true;
+		count++;
+	}
+	return count;
+}
+
+void server_expect_all(struct server *s)
+{
+	vec_foreach (a, &s->arenas)
+		a->is_silent = false;
 }
 
 void server_switch(struct server *s, bool off)

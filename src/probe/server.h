@@ -44,6 +44,7 @@ struct server_arena {
 	uint64_t *unread;  /* of each ring: records that were begun and never came */
 	uint32_t switches; /* of its switches: how many have been read */
 	bool ended;	   /* there is nothing more to come */
+	bool is_silent;	   /* it did not answer in time: nobody waits for it until it does */
 };
 
 struct server_kernel {
@@ -127,8 +128,12 @@ const char *server_address(const struct server *s);
 bool server_drain(struct server *s);
 /* Asks all for their values. */
 void server_ask(struct server *s);
-/* Whether all that live have answered. */
+/* Whether all that live have answered, without those that were given up. */
 bool server_has_answers(const struct server *s);
+/* Those that have not answered are given up until they do: how many. */
+uint32_t server_give_up(struct server *s);
+/* All are waited for again. */
+void server_expect_all(struct server *s);
 /* Programs are not to run from now on; or they are to run again. */
 void server_switch(struct server *s, bool off);
 /* The name of a kernel, or NULL; where an access to memory stands, or NULL. */

@@ -235,6 +235,12 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_STALLS_PLACES] = LOSS_ONE("stalls_places",
 		"kernels whose place in the GPU's memory could not be kept",
 		"kernel whose place in the GPU's memory could not be kept"),
+	[LOSS_PROBE_LATE] = LESSER_ONE("probe_late",
+		"times a context did not say in time what was in its maps: for a while the recording has what was there before",
+		"time a context did not say in time what was in its maps: for a while the recording has what was there before"),
+	[LOSS_PROBE_AT_END] = LESSER_ONE("probe_at_end",
+		"entries of maps of probes are in the recording as they were at its end only: there were too many",
+		"entry of a map of probes is in the recording as it was at its end only: there were too many"),
 };
 // clang-format on
 

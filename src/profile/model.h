@@ -805,6 +805,9 @@ enum profile_loss {
 	LOSS_STALLS_OUTSIDE,   /* in no kernel whose place is known */
 	LOSS_STALLS_AMBIGUOUS, /* where several processes had code */
 	LOSS_STALLS_PLACES,    /* kernels whose places could not be kept */
+	/* Of maps of programs in GPU kernels, while a recording is made. */
+	LOSS_PROBE_LATE,   /* times a context did not say what was in its maps */
+	LOSS_PROBE_AT_END, /* entries of maps that were written at the end only */
 	LOSS_KINDS
 };
 

@@ -32,7 +32,7 @@ struct probes {
 	uint64_t asked_ns;
 	/* Of snapshots: 0: maps are written at the end. */
 	uint64_t snapshot_ns, snapshot_due_ns;
-	bool wants_snapshot; /* they were asked for */
+	uint64_t wanted_ns; /* since when one is waited for; 0: none is */
 	/* Of turns: 0: programs run all the time. */
 	uint64_t turn_ns, turned_ns, turn_length_ns;
 };
@@ -58,7 +58,7 @@ static int open_server(struct probes *p, const struct probes_options *o)
 		.gid = user->switched ? user->gid : getegid()};
 	int error = programs_plan(o->programs, user, &p->plan);
 
-	error = error ?: kernel_programs_open(&p->kernel, &p->plan, o->programs);
+	error = error ?: kernel_programs_open(&p->kernel, &p->plan, o->programs, user);
 	error = error ?: server_open(&p->server, &p->plan, &options);
 	if (error)
 		return error;
@@ -133,28 +133,34 @@ bool probes_ran(const struct probes *p)
 uint64_t probes_due_ns(const struct probes *p)
 {
 	uint64_t due_ns = p->turn_ns ? p->turned_ns + p->turn_length_ns : UINT64_MAX;
+	uint64_t snapshot_ns = p->wanted_ns ? p->wanted_ns + ANSWERS_NS : p->snapshot_due_ns;
 
-	return p->snapshot_ns && p->snapshot_due_ns < due_ns ? p->snapshot_due_ns : due_ns;
+	return p->snapshot_ns && snapshot_ns < due_ns ? snapshot_ns : due_ns;
 }
 
-/* When all have answered, or have had their time for it. */
+/* When all have answered, or have had their time for it: then later ones do not wait for them. */
 static int take_snapshot(struct probes *p, uint64_t now)
 {
-	if (!p->wants_snapshot ||
-		(!server_has_answers(&p->server) && now - p->asked_ns < ANSWERS_NS))
+	if (!p->wanted_ns)
 		return 0;
-	p->wants_snapshot = false;
+	if (!server_has_answers(&p->server)) {
+		if (now - p->wanted_ns < ANSWERS_NS)
+			return 0;
+		p->recorded.late += server_give_up(&p->server);
+	}
+	p->wanted_ns = 0;
 	return recorded_snapshot(&p->recorded);
 }
 
+/* Not while answers are waited for: they would be to another question. */
 static void ask(struct probes *p, uint64_t now)
 {
-	bool due = p->snapshot_ns && now >= p->snapshot_due_ns && !p->wants_snapshot;
+	bool due = p->snapshot_ns && now >= p->snapshot_due_ns;
 
-	if (!due && now - p->asked_ns < READ_NS)
+	if (p->wanted_ns || (!due && now - p->asked_ns < READ_NS))
 		return;
 	if (due) {
-		p->wants_snapshot = true;
+		p->wanted_ns = now;
 		p->snapshot_due_ns = now + p->snapshot_ns;
 	}
 	p->asked_ns = now;
@@ -198,6 +204,7 @@ int probes_stop(struct probes *p)
 	struct pollfd wait = {.fd = p->server.epoll, .events = POLLIN};
 
 	server_ask(&p->server);
+	server_expect_all(&p->server);
 	while (!server_has_answers(&p->server) && clock_now_ns() < until_ns)
 		if (!server_drain(&p->server))
 			(void)poll(&wait, 1, WAIT_MS);

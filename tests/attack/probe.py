@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION = 0x5558504B, 1
+MAGIC, VERSION = 0x5558504B, 3  # of wire/probe.h
 ARENA, KERNEL, LINES, FILE, IMAGE = 1, 2, 3, 4, 5
 
 
@@ -39,18 +39,21 @@ def receive(s):
     return memory
 
 
-def greet(s):
-    s.send(struct.pack("<4I", MAGIC, VERSION, os.getpid(), 0))
-    return receive(s), receive(s)
+def greet(s, role=0):
+    s.send(struct.pack("<4I", MAGIC, VERSION, os.getpid(), role))
+    given = receive(s), receive(s)
+    if not all(given):
+        sys.exit(4)  # nothing would be tried
+    return given
 
 
 def ask_arena(s):
-    s.send(struct.pack("<IIIIQ64s", ARENA, 0, 16, 0, 1, b"GPU \x1b[31m\n"))
+    s.send(struct.pack("<4IQQ16s64s", ARENA, 0, 16, 0, 1, 1, b"", b"GPU \x1b[31m\n"))
     return receive(s)
 
 
 def kernel(n, name):
-    return struct.pack("<4IQ3072s", KERNEL, 1, 1, 1, n, name)
+    return struct.pack("<4IQ6I3072s", KERNEL, 1, 1, 1, n, 1, 2, 3, 4, 5, 6, name)
 
 
 def garbage():
@@ -60,7 +63,7 @@ def garbage():
             greet(s)
         for _ in range(20):
             try:
-                size = random.choice([0, 1, 4, 24, 88, 2584, 3080, 3096, 4096])
+                size = random.choice([0, 1, 4, 24, 112, 2576, 3080, 3088, 3120, 4096])
                 s.send(struct.pack("<I", random.randrange(8))[:size] + os.urandom(max(0, size - 4)))
             except OSError:
                 break
@@ -120,10 +123,26 @@ def scribble():
         struct.pack_into("<4IQQ", memory, 0, MAGIC, VERSION, random.randrange(2**32), 0, 1, 1)
 
 
+def compiler():
+    """Its number becomes another's, so it may say what became of an image, and nothing else."""
+    for message in (struct.pack("<II3072s", FILE, 1, b"/file"), struct.pack("<IIQ", LINES, 0, 1) + bytes(2560)):
+        s = connect()
+        greet(s, 1)
+        s.send(message)
+        try:
+            closed = not s.recv(64)
+        except ConnectionResetError:
+            closed = True
+        except OSError:
+            closed = False
+        if not closed:
+            sys.exit(3)
+
+
 def silent():
     kept = [connect() for _ in range(450)]
     time.sleep(2)
     kept.clear()
 
 
-{"garbage": garbage, "endless": endless, "renames": renames, "arenas": arenas, "scribble": scribble, "silent": silent}[sys.argv[1]]()
+{"garbage": garbage, "endless": endless, "renames": renames, "arenas": arenas, "scribble": scribble, "silent": silent, "compiler": compiler}[sys.argv[1]]()

@@ -18,7 +18,7 @@ MIB_MAX = 1000 if os.path.basename(tap.BUILD) == "san" else 400
 
 def check():
     for tool in ("blocks", "coalesce", "threadhist"):
-        for what in ("garbage", "endless", "renames", "arenas", "scribble", "silent"):
+        for what in ("garbage", "endless", "renames", "arenas", "scribble", "silent", "compiler"):
             if tool != "blocks" and what != "scribble":
                 continue
             begun = time.monotonic()

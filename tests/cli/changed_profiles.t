@@ -22,6 +22,8 @@ SANITIZED = os.path.basename(tap.BUILD) == "san"
 CHANGES = int(sys.argv[1]) if sys.argv[1:] else 60 if SANITIZED else 240
 SEED = int(sys.argv[2]) if sys.argv[2:] else 1
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "stalls")
+SHAPES = os.path.join(SOURCES, "..", "ptx", "shapes-sm75.ptx")
+PROBED = ["export --to memheat", "report --probes", "report --probes --json", "flame --view gpu --weight block-time -o -"]
 COMMANDS = (
     "report --wide", "report --json --stalls --counters --inline", "report --stalls --counters",
     "export --to folded --by process,thread", "export --to extended-folded", "export --to chrome", "export --to svg",
@@ -151,17 +153,31 @@ def make(name, *command):
         return f.read()
 
 
+def annotate(kernel):
+    return [f"annotate --wide {kernel}", f"annotate --all -o - {kernel}"]
+
+
+def probed():
+    """A recording of programs in kernels; none where this build has no tools for it."""
+    if subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        return
+    os.environ["XPUPROF_SIM_COMPUTE"] = "1"
+    yield make("probed.xpu", tap.PROGRAM, "record", "-q", "--gpu-only", "--probe", "memheat", "--probe", "blocks", "--probe", "threadhist", "-o", "probed.xpu",
+               os.path.join(tap.BUILD, "tests", "targets", "probed"), SHAPES, "launch"), PROBED
+
+
 def profiles():
-    """Contents, and part of the name of a kernel in it; "": samples of instructions it has none."""
+    """Contents, and what shows what only it has."""
     helpers = os.path.join(tap.BUILD, "tests", "helpers")
     launches = os.path.join(tap.BUILD, "tests", "programs", "launches")
     os.environ.update(LD_LIBRARY_PATH=os.path.join(tap.BUILD, "sim"), XPUPROF_SIM_MACHINE=f"changed_profiles {os.getpid()}")
     cpu = [] if tap.can_record("--cpu-only") else ["--gpu-only"]
-    yield make("recorded.xpu", tap.PROGRAM, "record", "-q", *cpu, "--stalls", "-o", "recorded.xpu", launches), "count_a"
+    yield make("recorded.xpu", tap.PROGRAM, "record", "-q", *cpu, "--stalls", "-o", "recorded.xpu", launches), annotate("count_a")
     for helper, what, kernel, *more in (("stall_profile", "small", "matmul", SOURCES), ("wait_profile", "gpu", ""),
                                         ("counter_profile", "small", ""), ("driver_profile", "small", "")):
         name = f"{helper}.xpu"
-        yield make(name, os.path.join(helpers, helper), what, name, *more), kernel
+        yield make(name, os.path.join(helpers, helper), what, name, *more), annotate(kernel) if kernel else []
+    yield from probed()
 
 
 def limit():
@@ -190,11 +206,10 @@ def is_fault(status, said):
 def check():
     rng, sources, faults, whole = random.Random(SEED), list(profiles()), [], 0
     for n in range(CHANGES):
-        data, kernel = sources[n % len(sources)]
+        data, own = sources[n % len(sources)]
         with open("changed.xpu", "wb") as f:
             f.write(changed(rng, data))
-        annotate = [f"annotate --wide {kernel}", f"annotate --all -o - {kernel}"] if kernel else []
-        for words in [COMMANDS[n % 7], rng.choice([*COMMANDS[7:], *annotate * 3])]:
+        for words in [COMMANDS[n % 7], rng.choice([*COMMANDS[7:], *own * 3])]:
             status, said = end_of([tap.PROGRAM, *words.split(), "changed.xpu"])
             whole += status == 0 and "not whole" not in said
             if is_fault(status, said):

@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,55 @@ def check_snapshots():
     target.communicate()
     report = json.loads(run("report", "--probes", "--json", cut).stdout)
     tap.result(found > 0 and total(report, "nanoseconds") >= found, "a recording that is cut short has maps", found, total(report, "nanoseconds"))
+
+
+def check_stopped():
+    """A program that is stopped says nothing: snapshots have those of another that goes on, and the recorder waits without haste."""
+    cut, pids = os.path.join(FOLDER, "k.xpu"), os.path.join(FOLDER, "pids")
+    script = 'for n in 1 2; do "$@" <"$0.input" & echo $! >>"$0"; done; wait'
+    os.mkfifo(pids + ".input")
+    holder = os.open(pids + ".input", os.O_RDWR)
+    recorder = subprocess.Popen([tap.PROGRAM, "probe", "blocktime", "-i", "0.05", "-o", cut, "--", "sh", "-c", script, pids, TARGET, SHAPES, "on-and-on"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **SIMULATED})
+
+    def found():
+        read = run("report", "--probes", "--json", cut)
+        report = json.loads(read.stdout) if not read.returncode and read.stdout else None
+        return total(report, "nanoseconds") if report and report["probes"]["objects"] else 0
+
+    def wait_for(condition, seconds=SECONDS):
+        deadline = time.monotonic() + seconds
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.3)
+        return condition()
+
+    def cpu():
+        with open(f"/proc/{recorder.pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    tap.result(wait_for(lambda: found() > 0), "two programs are recorded")
+    with open(pids, encoding="utf-8") as f:
+        stopped, other = map(int, f.read().split())
+    os.kill(stopped, signal.SIGSTOP)
+    begun, used, seen = time.monotonic(), cpu(), []
+    # The first that comes may be of before; of each later one the program that goes on has written more.
+    for _ in range(4):
+        before = found()
+        if not wait_for(lambda before=before: found() > before):
+            break
+        seen.append(before)
+    share = (cpu() - used) / (time.monotonic() - begun)
+    tap.result(len(seen) == 4, "one is stopped, and what the other finds is written", seen)
+    tap.result(share < 0.5, "while the recorder is not busy with waiting", share)
+    os.kill(stopped, signal.SIGCONT)
+    os.write(holder, b"\n")
+    said = recorder.communicate(timeout=SECONDS)[1]
+    os.close(holder)
+    tap.result(not recorder.returncode and found() > seen[-1] if seen else False, "both go on to their end", recorder.returncode, said)
+    report = json.loads(run("report", "--json", cut).stdout)
+    tap.result(report["losses"]["probe_late"] > 0, "and that one did not answer in time is counted", said)
 
 
 def check_picture():
@@ -264,6 +314,7 @@ def check():
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")
     check_maps()
     check_snapshots()
+    check_stopped()
     check_picture()
     check_weight()
     check_annotated()

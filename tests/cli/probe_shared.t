@@ -20,9 +20,10 @@ THREADS = 40 * 128
 SECONDS = 60
 FOLDER = tempfile.mkdtemp(prefix="probe_shared.")
 atexit.register(shutil.rmtree, FOLDER)
+FIFO = os.path.join(FOLDER, "fifo")
 DRIVER = os.path.join(FOLDER, "libcuda.so.1")
 SIMULATED = {"LD_LIBRARY_PATH": FOLDER + ":" + os.path.join(tap.BUILD, "sim"), "XPUPROF_SIM_COMPUTE": "1"}
-SET = ("--set", "both[3]=11", "--set", "step[0]=1")
+SET = ("--set", "both[3]=11", "--set", "step[0]=1", "--set", "constant=9", "--set", "constant_of_kernel=8")
 ATTACH = ("--attach", f"on_launch={DRIVER}:cuLaunchKernel")
 
 
@@ -42,6 +43,7 @@ def check_values(what, found, launches):
     # The n-th launch has seen n, as each is waited for.
     tap.result(both.get(2) == THREADS * launches * (launches + 1) // 2, f"{what}: what one wrote the other has read", both)
     tap.result(both.get(3) == 11, f"{what}: --set sets it, too", both)
+    tap.result([both.get(n) for n in (4, 5, 6)] == [9, 9, 8], f"{what}: so it does constants, for both and for the kernel's alone", both)
     tap.result(maps(found)["bpftimes"] == {999: 7}, f"{what}: bpftime's type of such a map, up to its end", maps(found)["bpftimes"])
     sections = {m["name"]: m["entries"] for m in found["objects"][0]["maps"] if m["name"] in (".bss", ".data")}
     text = json.dumps(sections)
@@ -72,10 +74,24 @@ def check_recording():
     check_values("recording", json.loads(run("report", "--probes", "--json", profile).stdout)["probes"], 3)
 
 
+def check_rights():
+    """Under sudo, a file that its caller cannot read takes no uprobe."""
+    done = run("probe", "-e", OBJECT, *ATTACH, "--", TARGET, SHAPES, "nothing", SUDO_UID="65534", SUDO_GID="65534")
+    tap.result("cannot attach" not in done.stderr, "for the caller of sudo, a file that it can read", done.stderr)
+    os.chmod(DRIVER, 0o700)
+    done = run("probe", "-e", OBJECT, *ATTACH, "--", TARGET, SHAPES, "nothing", SUDO_UID="65534", SUDO_GID="65534")
+    os.chmod(DRIVER, 0o755)
+    tap.result(done.returncode == 1 and f"cannot attach program 'on_launch' at '{DRIVER}:cuLaunchKernel': Permission denied" in done.stderr,
+               "and none that it cannot read", done.returncode, done.stderr)
+
+
 def check_refused():
+    os.mkfifo(FIFO)
     for arguments, why in ((("-e", OBJECT), "which does not say where it runs: --attach on_launch=FILE:FUNCTION does"),
                            (("-e", OBJECT, "--attach", "on_launch=/no/such/file:f"), "cannot attach program 'on_launch' at '/no/such/file:f'"),
                            (("-e", OBJECT, "--attach", "on_launch=nowhere"), "FILE:FUNCTION is needed"),
+                           (("-e", OBJECT, "--attach", f"on_launch={FIFO}:cuLaunchKernel"), f"cannot attach program 'on_launch' at '{FIFO}:cuLaunchKernel'"),
+                           (("-e", OBJECT, "--attach", f"on_launch={DRIVER}:no_such_function"), ":no_such_function'"),
                            (("-e", OBJECT, *ATTACH, "--attach", "nobody=a:b"), "--attach nobody=a:b: there is no such program for the kernel"),
                            (("blocktime", *ATTACH), "there is no such program for the kernel"),
                            (("-e", RING), "ring buffer 'events' is used by programs for the kernel and for the GPU, which cannot share it")):
@@ -88,10 +104,12 @@ def check_refused():
 
 
 def check():
+    os.chmod(FOLDER, 0o755)
     shutil.copy(os.path.join(tap.BUILD, "sim", "libcuda.so.1"), DRIVER)
     check_run()
     check_contexts()
     check_recording()
+    check_rights()
     check_refused()
 
 

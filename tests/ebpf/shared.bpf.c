@@ -7,10 +7,11 @@
 #include "ebpf/tools/xpuprof_gpu.h"
 
 /* 0: launches, as the uprobe counts them; 1: threads; 2: the sum of what threads read at 0; 3: what
- * --set wants. */
+ * --set wants; 4, 5: the constant of both, as the uprobe and as threads read it; 6: that of the
+ * uprobe alone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 4);
+	__uint(max_entries, 7);
 	__type(key, __u32);
 	__type(value, __u64);
 } both SEC(".maps");
@@ -40,6 +41,8 @@ struct {
 
 __u64 threads_and_launches;
 __u64 begins_at = 40;
+const volatile __u64 constant = 5;
+const volatile __u64 constant_of_kernel = 6;
 
 static void add(__u32 key, __u64 n)
 {
@@ -47,6 +50,14 @@ static void add(__u32 key, __u64 n)
 
 	if (value)
 		__sync_fetch_and_add(value, n);
+}
+
+static void put(__u32 key, __u64 n)
+{
+	__u64 *value = bpf_map_lookup_elem(&both, &key);
+
+	if (value)
+		*value = n;
 }
 
 SEC("uprobe")
@@ -61,6 +72,8 @@ int on_launch(void *ctx)
 	__sync_fetch_and_add(&begins_at, 1);
 	if (mark)
 		*mark = 7;
+	put(4, constant);
+	put(6, constant_of_kernel);
 	return 0;
 }
 
@@ -82,6 +95,7 @@ int on_thread(void *ctx)
 	__u32 *mark = bpf_map_lookup_elem(&bpftimes, &last);
 
 	add(1, 1);
+	put(5, constant);
 	if (launches)
 		add(2, *launches);
 	if (mark && *mark == 7)

@@ -10,6 +10,8 @@
 #include "tap.h"
 
 #define LOAD_MAP 0 /* of the tool, the only one */
+#define BUSY_SMS 100
+#define KEPT_MAX 1000
 
 static uint32_t string(struct profile_writer *w, const void *text, size_t size)
 {
@@ -143,6 +145,78 @@ static void a_damaged_object_leaves_the_rest(void)
 	profile_reader_close(r);
 }
 
+static size_t count_entries(const struct recorded_reading *found)
+{
+	struct values v;
+	size_t count;
+
+	CHECK(!values_read(&v, &found->server, 0, LOAD_MAP, VALUES_ANY));
+	count = v.entries.count;
+	values_release(&v);
+	return count;
+}
+
+/* A context in which the multiprocessors have found something each. */
+static void serve(struct server *s, struct plan *plan)
+{
+	const struct ebpf_tool *tool = ebpf_tool_named("smload");
+	struct plan_options options = PLAN_OPTIONS_INIT;
+	struct server_arena arena = {0};
+	struct ebpf_object *o = NULL;
+	const struct map_place *place;
+
+	plan_init(plan);
+	CHECK(!ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start)));
+	CHECK(!plan_add(plan, o, "smload", tool, &options) && !plan_seal(plan, &options));
+	place = &plan->objects.items[0].bodies.layout.maps[LOAD_MAP];
+	arena.memory = calloc(1, plan->shared_bytes);
+	*(struct probe_shared *)(void *)arena.memory =
+		(struct probe_shared){.read_ns = 1, .ended = 1};
+	for (uint32_t sm = 0; sm < BUSY_SMS; sm++)
+		arena.memory[plan->snapshot_at + place->offset + sm * place->stride] = 77;
+	*s = (struct server){.plan = plan};
+	CHECK(!vec_push(&s->arenas, arena));
+}
+
+static void record_with(struct server *s, uint64_t kept_max, struct recorded *r)
+{
+	struct profile_probe_context context = {0};
+	struct profile_writer *w = NULL;
+	uint32_t id;
+
+	CHECK(!profile_writer_open(&w, in_folder("r.xpu")));
+	CHECK(!recorded_begin(r, w, NULL, s, false));
+	r->kept_max = kept_max;
+	CHECK(!profile_add_probe_context(w, &context, &id) && !vec_push(&r->contexts, id));
+	for (int i = 0; i < 3; i++)
+		CHECK(!recorded_snapshot(r));
+}
+
+static void what_snapshots_keep_is_bounded_and_all_is_there_in_the_end(void)
+{
+	struct recorded_reading found;
+	struct profile_reader *reader;
+	unsigned int records = 0;
+	struct recorded r;
+	struct server s;
+	struct plan plan;
+
+	serve(&s, &plan);
+	record_with(&s, KEPT_MAX, &r);
+	CHECK(r.entries.count && r.entries.count < BUSY_SMS / 2 && r.kept_bytes <= KEPT_MAX);
+	CHECK(!recorded_finish(&r));
+	CHECK(r.not_kept_most == BUSY_SMS - r.entries.count);
+	reader = read_back(r.writer, &found, &records);
+	CHECK(profile_loss_count(reader, LOSS_PROBE_AT_END) == r.not_kept_most);
+	CHECK(count_entries(&found) == BUSY_SMS && !found.unreadable);
+	recorded_release(&r);
+	recorded_reading_release(&found);
+	profile_reader_close(reader);
+	free(s.arenas.items[0].memory);
+	vec_release(&s.arenas);
+	plan_release(&plan);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -150,6 +224,7 @@ int main(void)
 	RUN(entries_and_records_come_back);
 	RUN(what_their_objects_cannot_have_found_is_counted);
 	RUN(a_damaged_object_leaves_the_rest);
+	RUN(what_snapshots_keep_is_bounded_and_all_is_there_in_the_end);
 	unlink(in_folder("r.xpu"));
 	rmdir(folder);
 	return tap_end();

@@ -236,7 +236,8 @@ static int prepare_and_run(struct run *r, char **command)
 	if (error)
 		return exec_status(error);
 	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
-		kernel_programs_open(&r->kernel, &r->plan, &r->request->programs) ||
+		kernel_programs_open(
+			&r->kernel, &r->plan, &r->request->programs, &r->user.account) ||
 		signals_open(&r->signals))
 		return cmd_failed();
 	warn(&r->plan);

@@ -13,7 +13,7 @@
 #include "probe/recorded/recorded.h"
 #include "probe/values.h"
 
-#define ENTRIES_MAX (1u << 20) /* with more of them, maps are not written before the end */
+#define ENTRIES_MAX (1u << 20) /* that are written before the end */
 
 /* What `written` has before the key. */
 struct place {
@@ -36,10 +36,6 @@ static int write_found(struct recorded *r, const struct place *p, const uint8_t 
 
 	f.size = n;
 	f.bytes = bytes;
-	if (n > FOUND_MAX_BYTES) {
-		r->cut++;
-		return 0;
-	}
 	return profile_write_found(r->writer, &f);
 }
 
@@ -64,29 +60,40 @@ static int write_difference(struct recorded *r, const struct place *p, const str
 	return write_found(r, p, (const uint8_t *)r->name.data, key_size + size);
 }
 
-/* 1: it is new, and was written. */
+/* One that is kept by the name in `name`, so that what changes is seen. */
+static int write_new(struct recorded *r, const struct place *p, const struct values *v,
+	const struct value_entry *e)
+{
+	struct recorded_entry new = {.value = r->values.size, .round = r->round};
+	uint64_t bytes = r->name.size + v->map->value_size + sizeof(new);
+	uint32_t id;
+
+	if (r->entries.count >= ENTRIES_MAX || bytes > r->kept_max - r->kept_bytes) {
+		r->not_kept++;
+		return r->is_last ? write_whole(r, p, v, e) : 0;
+	}
+	r->kept_bytes += bytes;
+	buf_append(&r->values, values_value(v, e), v->map->value_size);
+	if (r->values.failed || vec_push(&r->entries, new) ||
+		interner_add(r->written, r->name.data, r->name.size, &id, NULL))
+		return error_memory(NULL);
+	return write_whole(r, p, v, e);
+}
+
+/* NULL: it was not written yet. */
 static int find_written(struct recorded *r, const struct place *p, const struct values *v,
 	const struct value_entry *e, struct recorded_entry **ret)
 {
-	struct recorded_entry new = {.value = r->values.size, .round = r->round};
 	uint32_t id;
-	int added, error;
 
 	buf_reset(&r->name);
 	buf_append(&r->name, p, sizeof(*p));
 	buf_append(&r->name, values_key(v, e), v->map->key_size);
-	error = r->name.failed ? -ENOMEM
-			       : interner_add(r->written, r->name.data, r->name.size, &id, &added);
-	if (error)
+	if (r->name.failed)
 		return error_memory(NULL);
-	if (!added) {
-		*ret = &r->entries.items[id - 1];
-		return 0;
-	}
-	buf_append(&r->values, values_value(v, e), v->map->value_size);
-	if (r->values.failed || vec_push(&r->entries, new))
-		return error_memory(NULL);
-	return write_whole(r, p, v, e) ?: 1;
+	id = interner_find(r->written, r->name.data, r->name.size);
+	*ret = id ? &r->entries.items[id - 1] : NULL;
+	return 0;
 }
 
 static int write_changed(struct recorded *r, const struct place *p, const struct values *v,
@@ -97,8 +104,8 @@ static int write_changed(struct recorded *r, const struct place *p, const struct
 	uint32_t size = v->map->value_size;
 	uint8_t *before;
 
-	if (error)
-		return error < 0 ? error : 0;
+	if (error || !w)
+		return error ?: write_new(r, p, v, e);
 	before = (uint8_t *)r->values.data + w->value;
 	w->round = r->round;
 	if (!w->is_gone && !memcmp(before, values_value(v, e), size))
@@ -116,11 +123,13 @@ static int write_map(struct recorded *r, uint32_t object, uint32_t map, uint32_t
 {
 	struct values v;
 	int error = values_read_arena(&v, r->server, object, map, arena);
+	bool too_long = !error && v.map->key_size + v.map->value_size > FOUND_MAX_BYTES;
 
+	r->cut += too_long && r->is_last ? v.entries.count : 0;
 	vec_foreach (e, &v.entries) {
 		struct place p = {object, map, arena, e->sm, e->thread};
 
-		if (!error)
+		if (!error && !too_long)
 			error = r->written ? write_changed(r, &p, &v, e)
 					   : write_whole(r, &p, &v, e);
 	}
@@ -163,6 +172,8 @@ int recorded_write_maps(struct recorded *r)
 	int error = 0;
 
 	r->round++;
+	r->not_kept_most = r->not_kept > r->not_kept_most ? r->not_kept : r->not_kept_most;
+	r->not_kept = 0;
 	for (uint32_t o = 0; o < p->objects.count; o++)
 		for (uint32_t map = 0; map < p->objects.items[o].object->maps.count; map++)
 			for (uint32_t a = 0; !error && a < r->contexts.count; a++)
@@ -174,5 +185,5 @@ int recorded_snapshot(struct recorded *r)
 {
 	if (!r->written && interner_new(&r->written))
 		return error_memory(NULL);
-	return r->entries.count > ENTRIES_MAX ? 0 : recorded_write_maps(r);
+	return recorded_write_maps(r);
 }

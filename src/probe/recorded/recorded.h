@@ -38,8 +38,13 @@ struct recorded {
 	struct interner *written;
 	struct buf name, values;
 	uint32_t round;
-	uint64_t cut; /* records and entries that are too long */
-	int error;    /* of a record: the first */
+	bool is_last;	     /* round */
+	uint64_t kept_bytes; /* by all entries */
+	uint64_t kept_max;
+	uint64_t not_kept, not_kept_most; /* entries: in this round; in any before it */
+	uint64_t cut;			  /* records and entries that are too long */
+	uint64_t late;			  /* contexts that were not waited for any longer */
+	int error;			  /* of a record: the first */
 };
 
 int recorded_begin(struct recorded *r, struct profile_writer *w, struct tasks *t,
@@ -51,7 +56,8 @@ int recorded_contexts(struct recorded *r);
 void recorded_record(void *context, const struct server_record *record);
 /* So too, as its on_switch. */
 void recorded_switch(void *context, const struct server_switch *s);
-/* What has changed in maps since it was last written: again and again, from the begin on. */
+/* What has changed in maps since it was last written: again and again, from the begin on. What that
+ * takes in memory is limited: entries for which there is no room are written at the end. */
 int recorded_snapshot(struct recorded *r);
 /* What is in maps, and all else, when nothing more comes. */
 int recorded_finish(struct recorded *r);

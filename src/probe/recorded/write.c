@@ -12,6 +12,7 @@
 #include "profile/format.h"
 
 #define MAPS_OF_OBJECT (EBPF_MAPS_MAX + 1)
+#define KEPT_MAX_BYTES ((uint64_t)256 << 20) /* of what is written again and again */
 
 static int add_text(struct recorded *r, const char *text, uint32_t *ret)
 {
@@ -73,7 +74,7 @@ int recorded_begin(struct recorded *r, struct profile_writer *w, struct tasks *t
 {
 	int error = 0;
 
-	*r = (struct recorded){.writer = w, .tasks = t, .server = s};
+	*r = (struct recorded){.writer = w, .tasks = t, .server = s, .kept_max = KEPT_MAX_BYTES};
 	vec_foreach (o, &s->plan->objects)
 		error = error ?: add_object(r, o);
 	return error || !has_turns ? error : add_switches(r);
@@ -220,6 +221,8 @@ static int count_losses(struct recorded *r)
 	error = error ?: count(r, LOSS_PROBE_DROPPED, l.dropped);
 	error = error ?: count(r, LOSS_PROBE_UNREAD, l.unread);
 	error = error ?: count(r, LOSS_PROBE_CUT, r->cut);
+	error = error ?: count(r, LOSS_PROBE_LATE, r->late);
+	error = error ?: count(r, LOSS_PROBE_AT_END, r->not_kept_most);
 	error = error ?: count(r, LOSS_PROBE_CONTEXTS, l.never + s->arenas_lost);
 	error = error ?: count(r, LOSS_PROBE_OLD, l.cut);
 	error = error ?: count(r, LOSS_PROBE_NO_TEXT, fates[PROBE_FATE_NO_TEXT]);
@@ -255,6 +258,7 @@ int recorded_finish(struct recorded *r)
 {
 	int error = recorded_contexts(r);
 
+	r->is_last = true;
 	error = error ?: recorded_write_maps(r);
 	error = error ?: write_kernels(r);
 	error = error ?: write_lines(r);
