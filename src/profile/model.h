@@ -425,29 +425,28 @@ enum profile_join {
 struct profile_work {
 	uint64_t start_ns;
 	uint64_t duration_ns;
-	uint64_t launch_ns; /* when the launching call began; 0: not known */
-	uint32_t op;
-	uint32_t thread; /* that launched it; 0: not known */
-	uint32_t stack;	 /* of the launching call; 0: see join */
-	uint32_t api;	 /* string: the launching call; 0: not known */
-	uint32_t instance;
-	uint32_t correlation;
-	enum profile_join join;
-	/* So many pieces of the same kernel (or sort of copy or set), of which this one was drawn
-	 * to have times; 0: it stands for itself alone. What was not drawn is in no file. */
-	uint32_t stands_for;
-	/* From here on: what most work has not. */
 	uint64_t bytes;	       /* copies and sets; 0 for kernels */
 	uint64_t queued_ns;    /* 0: not known */
 	uint64_t submitted_ns; /* 0: not known */
 	uint64_t graph_node;   /* 0: not part of a graph */
+	uint64_t launch_ns;    /* when the launching call began; 0: not known */
 	/* the id that a kernel reads itself; in a graph the node's, in each of its runs; 0: it is
 	 * not known, or no programs in kernels were recorded */
 	uint64_t grid;
+	uint32_t op;
+	uint32_t thread;     /* that launched it; 0: not known */
+	uint32_t stack;	     /* of the launching call; 0: see join */
 	uint32_t node_stack; /* where the graph node was made; 0: none or not known */
 	/* into which its graph was launched; 0: it is not of one, or not known */
 	uint32_t graph_context;
 	uint32_t graph_stream; /* so too: the op's may be one of the driver's own */
+	uint32_t api;	       /* string: the launching call; 0: not known */
+	uint32_t instance;
+	uint32_t correlation;
+	/* So many pieces of the same kernel (or sort of copy or set), of which this one was drawn
+	 * to have times; 0: it stands for itself alone. What was not drawn is in no file. */
+	uint32_t stands_for;
+	enum profile_join join;
 	/* From a reader, in no file: how many pieces it stands for, and in which burst it was asked
 	 * for (bursts.h). 1 and 0 where everything was recorded. */
 	double weight;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A chunk is looked at only when it is whole and its checksum is right. Tables are read as they
- * come; an events chunk is decoded event by event, straight from the buffer (chunk_file.h), or
- * comes decoded from another thread (ahead.h). Both read nothing behind the first event that makes
- * no sense, and what ids mean is judged here, so what is read is the same.
+ * One buffer holds a stretch of the file that is at least the present chunk. A chunk is looked at
+ * only when it is whole and its checksum is right. Tables are read as they come; an events chunk
+ * is decoded event by event, straight from the buffer. Decoding may run past the end of a damaged
+ * entry or event before that is noticed, hence READ_PAST bytes of zeros behind the data.
  *
  * The first thing that makes no sense ends the reading: what was read before it stands.
  */
@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +21,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "profile/ahead.h"
 #include "profile/bursts.h"
-#include "profile/chunk_file.h"
 #include "profile/chunk_times.h"
 #include "profile/clip.h"
 #include "profile/cpu_times.h"
@@ -34,12 +31,9 @@
 #include "profile/format.h"
 #include "profile/varint.h"
 
-/* A file of fewer bytes is read before a thread has begun. */
-#define AHEAD_FILE_BYTES ((uint64_t)4 << 20)
-
-_Static_assert(
-	CHUNK_READ_PAST >= EVENT_READ_PAST && CHUNK_READ_PAST >= ENTRY_MAX_BYTES + VARINT_MAX_BYTES,
-	"CHUNK_READ_PAST is too small");
+#define BUFFER_BYTES ((size_t)512 << 10) /* at first; grows to the largest chunk */
+#define READ_PAST    EVENT_READ_PAST
+_Static_assert(READ_PAST >= ENTRY_MAX_BYTES + VARINT_MAX_BYTES, "READ_PAST is too small");
 
 struct text {
 	const char *data;
@@ -49,18 +43,18 @@ struct text {
 struct entry_vec vec(char);
 
 struct profile_reader {
+	int fd;
 	char *path;
 
-	struct chunk_file file;
+	char *buffer; /* `capacity` bytes and READ_PAST more */
+	size_t capacity;
+	size_t used;	/* bytes in the buffer */
+	size_t at;	/* of these, read */
 	uint64_t start; /* where in the file the present chunk begins */
 	uint64_t next;	/* and the one after it */
 
 	const uint8_t *event, *events_end; /* what is left of an events chunk */
 	struct event_coder coder;
-
-	enum profile_ahead wants_ahead;
-	bool began;	     /* a chunk was read */
-	struct ahead *ahead; /* it has file and coder; NULL: they are read here */
 
 	struct vec(struct text) strings;
 	struct vec(char *) blocks;	       /* bytes of strings, one block a chunk */
@@ -97,15 +91,6 @@ struct profile_reader {
 	char until_incomplete[200]; /* why nothing behind `until` is read */
 };
 
-/* The file is the reader's own again. */
-static void end_reading(struct profile_reader *r)
-{
-	r->done = true;
-	r->event = r->events_end = NULL;
-	ahead_stop(r->ahead);
-	r->ahead = NULL;
-}
-
 /* Ends the reading for this reason; returns 0, as this is no error. */
 static int __attribute__((format(printf, 2, 3)))
 stop(struct profile_reader *r, const char *format, ...)
@@ -115,7 +100,8 @@ stop(struct profile_reader *r, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(r->incomplete, sizeof(r->incomplete), format, args);
 	va_end(args);
-	end_reading(r);
+	r->done = true;
+	r->event = r->events_end = NULL;
 	return 0;
 }
 
@@ -124,15 +110,49 @@ static int stop_damaged(struct profile_reader *r, const char *what)
 	return stop(r, "is damaged: the chunk at byte %llu %s", (unsigned long long)r->start, what);
 }
 
-static int fail_reading(struct profile_reader *r, int error)
-{
-	end_reading(r);
-	return error_errno(error, "cannot read '%s'", r->path);
-}
-
 static int fail_memory(struct profile_reader *r)
 {
-	return fail_reading(r, -ENOMEM);
+	r->done = true;
+	return error_errno(-ENOMEM, "cannot read '%s'", r->path);
+}
+
+static int grow_buffer(struct profile_reader *r, size_t need)
+{
+	char *buffer;
+
+	if (need <= r->capacity)
+		return 0;
+	buffer = realloc(r->buffer, need + READ_PAST);
+	if (!buffer)
+		return -ENOMEM;
+	memset(buffer + need, 0, READ_PAST);
+	r->buffer = buffer;
+	r->capacity = need;
+	return 0;
+}
+
+/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. More is
+ * read with them where all is wanted. */
+static int want(struct profile_reader *r, size_t need)
+{
+	size_t most;
+	ssize_t n;
+
+	if (r->used - r->at >= need)
+		return 1;
+	memmove(r->buffer, r->buffer + r->at, r->used - r->at);
+	r->used -= r->at;
+	r->at = 0;
+	if (grow_buffer(r, need))
+		return fail_memory(r);
+	most = r->skips || (r->clip && r->clip->chunks) ? need : r->capacity;
+	n = io_read_full(r->fd, r->buffer + r->used, most - r->used);
+	if (n < 0) {
+		r->done = true;
+		return error_errno((int)n, "cannot read '%s'", r->path);
+	}
+	r->used += (size_t)n;
+	return r->used >= need;
 }
 
 /* A run of bytes within a chunk: size, then the bytes. False when the chunk ends before. */
@@ -349,19 +369,16 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 
 static void begin_events(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
 {
-	if (r->ahead)
-		return;
 	r->event = p;
 	r->events_end = end;
 	event_coder_reset(&r->coder);
 }
 
-static int read_payload(struct profile_reader *r, const struct chunk *c)
+static int read_payload(
+	struct profile_reader *r, uint32_t type, const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *p = c->payload, *end = p + c->size;
-
 	r->ended = false;
-	switch (c->type) {
+	switch (type) {
 	case CHUNK_STRINGS:
 		return read_strings(r, p, end);
 	case CHUNK_UPDATES:
@@ -381,7 +398,7 @@ static int read_payload(struct profile_reader *r, const struct chunk *c)
 			       : stop_damaged(r, "holds CPU times that make no sense");
 	}
 	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
-		if (c->type == entry_formats[table].chunk)
+		if (type == entry_formats[table].chunk)
 			return read_entries(r, (enum profile_table)table, p, end);
 	/* A chunk of a later version that holds nothing this one needs. */
 	return 0;
@@ -390,7 +407,7 @@ static int read_payload(struct profile_reader *r, const struct chunk *c)
 /* At the end of the file, with `left` bytes that are not a whole chunk. */
 static int stop_at_end(struct profile_reader *r, size_t left)
 {
-	end_reading(r); /* also when all is well */
+	r->done = true; /* also when all is well */
 	if (left)
 		return stop(r, "ends in the middle of the chunk at byte %llu",
 			(unsigned long long)r->start);
@@ -398,6 +415,25 @@ static int stop_at_end(struct profile_reader *r, size_t left)
 		return stop(r, "ends at byte %llu without an end mark: the recording was cut short",
 			(unsigned long long)r->start);
 	return 0;
+}
+
+/* Goes on behind the present chunk without looking into it: 0 or -errno. */
+static int pass_over(struct profile_reader *r, size_t size)
+{
+	size_t here = r->used - r->at;
+
+	r->skipped = true;
+	r->ended = false;
+	r->next = r->start + size;
+	if (here >= size) {
+		r->at += size;
+		return 0;
+	}
+	r->at = r->used = 0;
+	if (lseek(r->fd, (off_t)(size - here), SEEK_CUR) >= 0)
+		return 0;
+	r->done = true;
+	return error_errno(-errno, "cannot read '%s'", r->path);
 }
 
 /* Samples that are passed over have had their turns. */
@@ -419,41 +455,8 @@ static void pass_turns(struct profile_reader *r)
 	}
 }
 
-static bool is_large(const struct profile_reader *r)
+static bool passes_over(struct profile_reader *r)
 {
-	struct stat file;
-
-	return !fstat(r->file.fd, &file) && (uint64_t)file.st_size >= AHEAD_FILE_BYTES;
-}
-
-static bool has_two_cpus(void)
-{
-	cpu_set_t cpus;
-
-	return !sched_getaffinity(0, sizeof(cpus), &cpus) && CPU_COUNT(&cpus) > 1;
-}
-
-/* Before the first chunk. Who passes over chunks says so when it is their turn. Without a thread it
- * takes longer, that is all. */
-static void begin(struct profile_reader *r)
-{
-	bool passes = r->skips || (r->clip && r->clip->chunks);
-
-	if (r->began)
-		return;
-	r->began = true;
-	r->file.sparing = passes;
-	if (passes || r->wants_ahead == PROFILE_AHEAD_NEVER ||
-		(r->wants_ahead == PROFILE_AHEAD_LARGE && !(is_large(r) && has_two_cpus())))
-		return;
-	(void)ahead_start(&r->ahead, &r->file, &r->coder, r->until);
-}
-
-/* Whether it is an events chunk that nobody needs. */
-static bool passes_over(struct profile_reader *r, const struct chunk *c)
-{
-	if (c->state != CHUNK_IS_WHOLE || c->type != CHUNK_EVENTS)
-		return false;
 	if (r->skips && r->skips(r->skips_arg, r->start))
 		return true;
 	if (!r->clip || !clip_skips_chunk(r->clip, r->start))
@@ -462,66 +465,41 @@ static bool passes_over(struct profile_reader *r, const struct chunk *c)
 	return true;
 }
 
-static int read_chunk(struct profile_reader *r, struct chunk *ret, bool *ret_passed)
-{
-	int error = chunk_file_next(&r->file, ret);
-
-	if (error)
-		return error;
-	*ret_passed = passes_over(r, ret);
-	if (*ret_passed)
-		return chunk_file_pass(&r->file, ret);
-	return ret->state == CHUNK_IS_WHOLE ? chunk_file_payload(&r->file, ret) : 0;
-}
-
-static int handle_chunk(struct profile_reader *r, const struct chunk *c)
-{
-	int error;
-
-	switch (c->state) {
-	case CHUNK_IS_CUT:
-		return stop_at_end(r, c->left);
-	case CHUNK_IS_TOO_LARGE:
-		return stop_damaged(r, "is too large to be one");
-	case CHUNK_IS_DAMAGED:
-		return stop_damaged(r, "does not match its checksum");
-	case CHUNK_IS_WHOLE:
-		break;
-	}
-	error = read_payload(r, c);
-	r->next = r->start + CHUNK_HEADER_BYTES + c->size;
-	return error;
-}
-
-static void pass_chunk(struct profile_reader *r, const struct chunk *c)
-{
-	r->skipped = true;
-	r->ended = false;
-	r->next = r->start + CHUNK_HEADER_BYTES + c->size;
-}
-
 /* Takes the next chunk, whatever it is: 0 or -errno. */
 static int next_chunk(struct profile_reader *r)
 {
-	struct chunk chunk;
-	bool passed = false;
-	int error;
+	const uint8_t *header;
+	uint32_t type, size, crc;
+	int got;
 
 	r->start = r->next;
 	if (r->next >= r->until) {
-		end_reading(r);
+		r->done = true;
 		memcpy(r->incomplete, r->until_incomplete, sizeof(r->incomplete));
 		return 0;
 	}
+	got = want(r, CHUNK_HEADER_BYTES);
 	memcpy(r->counts_before, r->counts, sizeof(r->counts));
-	begin(r);
-	error = r->ahead ? ahead_chunk(r->ahead, &chunk) : read_chunk(r, &chunk, &passed);
-	if (error)
-		return fail_reading(r, error);
-	if (!passed)
-		return handle_chunk(r, &chunk);
-	pass_chunk(r, &chunk);
-	return 0;
+	if (got <= 0)
+		return got < 0 ? got : stop_at_end(r, r->used - r->at);
+	type = get_u32((uint8_t *)r->buffer + r->at);
+	size = get_u32((uint8_t *)r->buffer + r->at + 4);
+	if (size > CHUNK_MAX_BYTES)
+		return stop_damaged(r, "is too large to be one");
+	if (type == CHUNK_EVENTS && passes_over(r))
+		return pass_over(r, CHUNK_HEADER_BYTES + (size_t)size);
+	got = want(r, CHUNK_HEADER_BYTES + (size_t)size);
+	if (got <= 0)
+		return got < 0 ? got : stop_at_end(r, r->used - r->at);
+	header = (uint8_t *)r->buffer + r->at;
+	crc = crc32c(crc32c(0, header, 8), header + CHUNK_HEADER_BYTES, size);
+	if (crc != get_u32(header + 8))
+		return stop_damaged(r, "does not match its checksum");
+	got = read_payload(
+		r, type, header + CHUNK_HEADER_BYTES, header + CHUNK_HEADER_BYTES + size);
+	r->at += CHUNK_HEADER_BYTES + (size_t)size;
+	r->next = r->start + CHUNK_HEADER_BYTES + size;
+	return got;
 }
 
 static void count_event(struct profile_reader *r, const struct profile_event *e)
@@ -635,33 +613,21 @@ static int next_unsampled(struct profile_reader *r, struct profile_event *ret)
 	return 0;
 }
 
-/* Of the present chunk: 1, or 0 behind the last, or -1. */
-static int chunk_event(struct profile_reader *r, struct profile_event *ret)
-{
-	if (r->ahead)
-		return ahead_event(r->ahead, ret);
-	while (r->event < r->events_end) {
-		int got = event_decode(&r->coder, &r->event, r->events_end, ret);
-
-		if (got)
-			return got;
-	}
-	return 0;
-}
-
 /* The next event of the whole recording. */
 static int next_event(struct profile_reader *r, struct profile_event *ret)
 {
 	int got;
 
 	for (;;) {
-		got = chunk_event(r, ret);
-		if (got < 0 || (got && !event_is_valid(ret, r->counts)))
-			return stop_damaged(r, "holds an event that makes no sense");
-		if (got) {
-			count_event(r, ret);
-			weigh(r, ret);
-			return 1;
+		while (r->event < r->events_end) {
+			got = event_decode(&r->coder, &r->event, r->events_end, ret);
+			if (got < 0 || (got > 0 && !event_is_valid(ret, r->counts)))
+				return stop_damaged(r, "holds an event that makes no sense");
+			if (got) {
+				count_event(r, ret);
+				weigh(r, ret);
+				return 1;
+			}
 		}
 		if (r->done)
 			return next_unsampled(r, ret);
@@ -711,11 +677,6 @@ const struct profile_clip *profile_reader_clip_of(const struct profile_reader *r
 	return r->clip;
 }
 
-void profile_reader_ahead(struct profile_reader *r, enum profile_ahead ahead)
-{
-	r->wants_ahead = ahead;
-}
-
 uint64_t profile_reader_chunk(const struct profile_reader *r)
 {
 	return r->start;
@@ -732,13 +693,14 @@ static int check_header(struct profile_reader *r)
 {
 	const uint8_t *header;
 	uint32_t version;
-	int got = chunk_file_begin(&r->file, FILE_HEADER_BYTES, &header);
+	int got = want(r, FILE_HEADER_BYTES);
 
 	if (got < 0)
-		return fail_reading(r, got);
-	if (!got)
+		return got;
+	header = (const uint8_t *)r->buffer;
+	if (!r->used)
 		return error_set(-EINVAL, "cannot read '%s': it is empty", r->path);
-	if (got < FILE_HEADER_BYTES || memcmp(header, FILE_MAGIC, FILE_MAGIC_BYTES))
+	if (!got || memcmp(header, FILE_MAGIC, FILE_MAGIC_BYTES))
 		return error_set(
 			-EINVAL, "cannot read '%s': it is not an xpuprof profile", r->path);
 	version = get_u32(header + FILE_MAGIC_BYTES);
@@ -748,7 +710,7 @@ static int check_header(struct profile_reader *r)
 		return error_set(-EINVAL,
 			"cannot read '%s': its format is version %u, this xpuprof reads %u to %u",
 			r->path, version, FILE_VERSION_MIN, FILE_VERSION);
-	r->next = FILE_HEADER_BYTES;
+	r->at = r->next = FILE_HEADER_BYTES;
 	return 0;
 }
 
@@ -792,10 +754,9 @@ static void read_ahead(
 	struct profile_reader *r, const uint8_t *header, uint64_t at, uint64_t file_bytes)
 {
 	uint32_t size = get_u32(header + 4);
-	uint8_t *payload = calloc(1, (size_t)size + CHUNK_READ_PAST);
+	uint8_t *payload = calloc(1, (size_t)size + READ_PAST);
 
-	if (payload &&
-		io_pread_full(r->file.fd, (char *)payload, size, (off_t)at) == (ssize_t)size &&
+	if (payload && io_pread_full(r->fd, (char *)payload, size, (off_t)at) == (ssize_t)size &&
 		crc32c(crc32c(0, header, 8), payload, size) == get_u32(header + 8)) {
 		if (get_u32(header) == CHUNK_ACCOUNTS)
 			read_accounts(r, payload, size, file_bytes);
@@ -816,10 +777,9 @@ static int look_ahead(struct profile_reader *r)
 	uint64_t at = FILE_HEADER_BYTES;
 	struct stat file;
 
-	if (fstat(r->file.fd, &file))
+	if (fstat(r->fd, &file))
 		return 0;
-	while (io_pread_full(r->file.fd, (char *)header, sizeof(header), (off_t)at) ==
-		sizeof(header)) {
+	while (io_pread_full(r->fd, (char *)header, sizeof(header), (off_t)at) == sizeof(header)) {
 		uint32_t type = get_u32(header), size = get_u32(header + 4);
 
 		at += sizeof(header);
@@ -834,13 +794,11 @@ static int look_ahead(struct profile_reader *r)
 
 static int open_file(struct profile_reader *r)
 {
-	int error, fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	int error;
 
-	if (fd < 0)
+	r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0)
 		return error_errno(-errno, "cannot open '%s'", r->path);
-	error = chunk_file_init(&r->file, fd);
-	if (error)
-		return error_errno(error, "cannot open '%s'", r->path);
 	error = check_header(r);
 	return error ?: look_ahead(r);
 }
@@ -852,11 +810,11 @@ int profile_reader_open(struct profile_reader **ret, const char *path)
 
 	if (!r)
 		return error_errno(-ENOMEM, "cannot open '%s'", path);
-	r->file.fd = -1;
+	r->fd = -1;
 	r->until = UINT64_MAX;
 	memset(r->most, 0xff, sizeof(r->most));
 	r->path = strdup(path);
-	if (!r->path)
+	if (!r->path || grow_buffer(r, BUFFER_BYTES))
 		error_errno(-ENOMEM, "cannot open '%s'", path);
 	else
 		error = open_file(r);
@@ -872,7 +830,7 @@ static bool is_same_file(const struct profile_reader *a, const struct profile_re
 {
 	struct stat x, y;
 
-	return !fstat(a->file.fd, &x) && !fstat(b->file.fd, &y) && x.st_dev == y.st_dev &&
+	return !fstat(a->fd, &x) && !fstat(b->fd, &y) && x.st_dev == y.st_dev &&
 	       x.st_ino == y.st_ino;
 }
 
@@ -906,8 +864,8 @@ void profile_reader_close(struct profile_reader *r)
 {
 	if (!r)
 		return;
-	ahead_stop(r->ahead);
-	chunk_file_release(&r->file);
+	if (r->fd >= 0)
+		close(r->fd);
 	vec_foreach (block, &r->blocks)
 		free(*block);
 	vec_release(&r->blocks);
@@ -918,6 +876,7 @@ void profile_reader_close(struct profile_reader *r)
 	bursts_release(&r->bursts);
 	vec_release(&r->meta);
 	free(r->meta_block);
+	free(r->buffer);
 	free(r->path);
 	free(r);
 }
@@ -1191,14 +1150,13 @@ int profile_reader_copy(struct profile_reader *r, int to)
 		return error_set(-EINVAL, "cannot copy '%s': the chunk at byte %llu makes no sense",
 			r->path, (unsigned long long)r->start);
 	while (at < r->start) {
-		size_t left = r->start - at, most = r->file.capacity;
-		size_t piece = left < most ? left : most;
-		ssize_t got = io_pread_full(r->file.fd, r->file.buffer, piece, (off_t)at);
+		size_t piece = r->start - at < r->capacity ? (size_t)(r->start - at) : r->capacity;
+		ssize_t got = io_pread_full(r->fd, r->buffer, piece, (off_t)at);
 		int error = got < 0 ? (int)got : got != (ssize_t)piece ? -EIO : 0;
 
 		if (error)
 			return error_errno(error, "cannot read '%s'", r->path);
-		error = io_write_all(to, r->file.buffer, piece);
+		error = io_write_all(to, r->buffer, piece);
 		if (error)
 			return error_errno(error, "cannot copy '%s'", r->path);
 		at += piece;

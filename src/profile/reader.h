@@ -28,20 +28,6 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 void profile_reader_close(struct profile_reader *r);
 
 /*
- * Whether a thread of the reader's own reads, checks and decodes ahead of it; what is read is the
- * same. To be called before the first event. The thread knows nothing but the file: the reader is
- * used by one thread at a time, with or without it. No thread where chunks may be passed over
- * (profile_reader_skip, and parts of a recording).
- */
-enum profile_ahead {
-	PROFILE_AHEAD_LARGE = 0, /* of a large file, where there are two CPUs */
-	PROFILE_AHEAD_NEVER,
-	PROFILE_AHEAD_ALWAYS,
-};
-
-void profile_reader_ahead(struct profile_reader *r, enum profile_ahead ahead);
-
-/*
  * The next event: 1, or 0 after the last one. A damaged or truncated rest ends the events as well
  * (0), and profile_reader_incomplete then says why. Negative only for I/O errors and short memory.
  */

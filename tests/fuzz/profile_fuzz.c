@@ -21,7 +21,6 @@
 #include "profile/writer.h"
 
 #define MUST(condition) require(condition)
-#include "both_ways.h"
 #include "profile_sense.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -135,7 +134,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(!io_write_all(fd, file, FILE_HEADER_BYTES + size));
 	read_all(path);
 	read_some(path);
-	check_both_ways(path, SIZE_MAX);
 	free(file);
 	close(fd);
 	return 0;
