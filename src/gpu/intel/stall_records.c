@@ -3,8 +3,8 @@
  * One row a layout: where the address is, and where the count of each reason begins; each has 8
  * bits. A reason that a generation does not have is at 0, where the address is.
  *
- * Sources: the layouts in the sources of Linux's xe driver (uAPI 7.2) and of Intel's compute
- * runtime 26.27. No such record of a real GPU was seen.
+ * Sources: for Ponte Vecchio the record of iaprof's collector, for Xe2 that of Mesa's
+ * (perf/xe/intel_perf.c); the kernel's uAPI has none. No such record of a real GPU was seen.
  */
 #include "gpu/intel/stall_records.h"
 

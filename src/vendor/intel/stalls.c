@@ -2,9 +2,8 @@
 /*
  * One row a reason (stalls.h).
  *
- * Sources. The reasons and their order in records: Intel's record layouts in the documentation of
- * Linux's xe driver and of iaprof. What each means: descriptions that Intel's Level Zero driver
- * gives to the metrics of its group EuStallSampling; "tdr" has none there.
+ * What each means: the table in iaprof's header of its collector of EU stalls. "tdr" is not in it;
+ * Intel's compute runtime calls that one PSDepStall, a pixel shader's dependency on order.
  */
 #include "vendor/intel/stalls.h"
 

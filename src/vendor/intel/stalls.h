@@ -14,14 +14,15 @@
 #define INTEL_STALLS(REASON)                                                                       \
 	REASON(0, active, "issuing an instruction", STALL_ISSUING, true)                           \
 	REASON(1, other, "another reason", STALL_OTHER, false)                                     \
-	REASON(2, control, "waiting for the target of a branch", STALL_CONTROL, false)             \
-	REASON(3, pipestall, "unit that computes is busy", STALL_MATH, false)                      \
-	REASON(4, send, "message cannot be sent: its unit or queue is busy", STALL_MEMORY, false)  \
-	REASON(5, dist_acc, "waiting for an earlier instruction or its accumulator", STALL_MATH,   \
+	REASON(2, control, "waiting for a unit that branches", STALL_CONTROL, false)               \
+	REASON(3, pipestall, "chosen, but the unit that computes cannot take it", STALL_MATH,      \
+		false)                                                                             \
+	REASON(4, send, "waiting for a unit that sends messages", STALL_MEMORY, false)             \
+	REASON(5, dist_acc, "waiting for the result of an instruction just before", STALL_MATH,    \
 		false)                                                                             \
 	REASON(6, sbid, "waiting for the answer to a message: memory, as a rule", STALL_MEMORY,    \
 		false)                                                                             \
-	REASON(7, sync, "waiting at a barrier or fence", STALL_SYNC, false)                        \
+	REASON(7, sync, "waiting for other threads: a barrier or fence", STALL_SYNC, false)        \
 	REASON(8, inst_fetch, "waiting for its next instruction to be fetched", STALL_FETCH,       \
 		false)                                                                             \
-	REASON(9, tdr, "waiting for a thread to be dispatched or to end", STALL_OTHER, false)
+	REASON(9, tdr, "waiting for its turn among pixels: graphics only", STALL_OTHER, false)
