@@ -154,6 +154,7 @@ async function check(browser, what, place) {
 	await checkTable(page, what, cpu, gpu);
 	await checkCallTree(page, what, cpu, gpu);
 	await page.click("#tab-functions");
+	await settle(page); // what is listed anew under a click would lose it
 	await checkNeighbours(page, what, cpu, gpu);
 	await checkFocus(page, what, cpu, gpu);
 	await checkHide(page, what, cpu, gpu);

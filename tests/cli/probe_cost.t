@@ -12,8 +12,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
+from probing import TARGET, why_not
 
-TARGET = os.path.join(tap.BUILD, "tests", "targets", "probed")
 SHAPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx", "shapes-sm75.ptx")
 THREADS = 40 * 128  # of a launch
 SWITCHES = 1000
@@ -113,13 +113,6 @@ def check():
     check_ratio()
     check_recordings()
     check_use()
-
-
-def why_not():
-    if not os.path.exists(TARGET):
-        return "the program is not built"
-    listed = subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return "" if not listed.returncode else "this build has no tools"
 
 
 tap.main(check, why_not)

@@ -15,8 +15,8 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
+from probing import TARGET, why_not
 
-TARGET = os.path.join(tap.BUILD, "tests", "targets", "probed")
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx")
 SHAPES = os.path.join(DATA, "shapes-sm75.ptx")
 OBJECT = os.path.join(tap.BUILD, "tests", "ebpf", "contended.v3.bpf.o")
@@ -323,13 +323,6 @@ def check():
     check_sizes()
     check_long_names()
     check_use()
-
-
-def why_not():
-    if not os.path.exists(TARGET):
-        return "the program is not built"
-    listed = subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return "" if not listed.returncode else "this build has no tools"
 
 
 tap.main(check, why_not)

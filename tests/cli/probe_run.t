@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
-from probing import BLOCKS, COUNT, DATA, GRID, OBJECTS, SECONDS, SHAPES, TARGET, WARPS, answer, entries, environment, launches_of, probe
+from probing import BLOCKS, COUNT, DATA, GRID, OBJECTS, SECONDS, SHAPES, TARGET, WARPS, answer, entries, environment, launches_of, probe, why_not
 
 # Warps of which some thread has something to add, and one of these not all.
 BUSY_WARPS = (COUNT + 31) // 32
@@ -268,13 +268,6 @@ def check():
     check_without_end()
     check_live()
     check_killed()
-
-
-def why_not():
-    if not os.path.exists(TARGET):
-        return "the program is not built"
-    listed = subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return "" if not listed.returncode else "this build has no tools"
 
 
 tap.main(check, why_not)

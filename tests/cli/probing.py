@@ -44,3 +44,10 @@ def answer(*arguments, **more):
 def entries(found, name, index=0):
     maps = [m for m in found["objects"][index]["maps"] if m["name"] == name]
     return maps[0]["entries"] if maps else []
+
+
+def why_not():
+    if not os.path.exists(TARGET):
+        return "the program is not built"
+    listed = subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return "" if not listed.returncode else "this build has no tools"
