@@ -48,6 +48,9 @@ LIBDW := $(if $(filter 1,$(PORTABLE)),,$(call has_header,elfutils/libdw.h))
 static_links = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -o /dev/null - -Wl,--whole-archive \
 	-Wl,-Bstatic $(1) -Wl,-Bdynamic -Wl,--no-whole-archive -lpthread 2>/dev/null && echo 1),1)
 MICROHTTPD := $(and $(call has_header,microhttpd.h),$(if $(filter 1,$(PORTABLE)),$(call static_links,-lmicrohttpd),1))
+# A shared one is loaded when it is wanted, by the name that a program linked to it would have.
+MICROHTTPD_SONAME := $(if $(filter 1,$(PORTABLE)),,$(if $(MICROHTTPD),$(or $(shell readelf -d \
+	"$$($(CC) -print-file-name=libmicrohttpd.so)" 2>/dev/null | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'),libmicrohttpd.so.12)))
 $(if $(LZMA),,$(info this build cannot read mini debug info (liblzma is missing)))
 $(if $(LIBDW),,$(info this build cannot read source lines and inlined functions (libdw is missing, or PORTABLE=1)))
 $(if $(MICROHTTPD),,$(info this build cannot serve metrics (libmicrohttpd is missing, or not to be had with PORTABLE=1)))
@@ -58,8 +61,7 @@ LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(wildcard /usr/l
 	$(if $(MICROHTTPD),-lmicrohttpd) \
 	-Wl,-Bdynamic -lpthread -ldl
 else
-LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty $(if $(MICROHTTPD),-lmicrohttpd) \
-	-lpthread -ldl
+LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty -lpthread -ldl
 endif
 
 MACHINE := $(shell uname -m)
@@ -85,7 +87,7 @@ BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/kernel/types-fallba
 	src/monitor/watch-fallback.c src/ebpf/tools/tools-fallback.c src/probe/kernel_programs-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
-	src/serve/http$(if $(MICROHTTPD),-fallback).c
+	src/serve/http$(if $(MICROHTTPD),-fallback).c $(if $(MICROHTTPD),,src/serve/microhttpd.c)
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
 SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
@@ -185,6 +187,7 @@ $(B)/ebpf/%.bpf.o: src/ebpf/tools/%.bpf.c $(B)/built-with | $(B)/needs
 	rm -f $@.tmp
 
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/ebpf/tools/tools.o): COMMON += -DEBPF_TOOLS='"$(B)/ebpf"'
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/serve/microhttpd.o): COMMON += $(if $(MICROHTTPD_SONAME),-DMICROHTTPD_SONAME='"$(MICROHTTPD_SONAME)"')
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/ebpf/tools/tools.o): $(GPU_TOOLS)
 
 # The injected library: position independent, everything hidden, never sanitized (it lives in programs

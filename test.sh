@@ -81,6 +81,7 @@ tools/install-packages style || echo "how sources are formatted will not be chec
 mkdir -p $logs
 begin browser tests/browser/install.sh build/browser
 begin prometheus tests/prometheus/fetch build/prometheus
+begin neo timeout 300 tests/neo/fetch build/neo
 kernel=6.1
 [ "$quick" ] || begin modules tests/vm/build-modules $kernel # which fetches the kernel, too
 say "build"
@@ -91,8 +92,9 @@ show browser "readers for the browser tests" ||
 	echo "they could not be fetched; those tests will be skipped"
 show prometheus "Prometheus" ||
 	echo "it could not be fetched; the tests that need it will be skipped"
-# Nothing else that counts runs beside tests, and many of them wait for most of their time.
-test_jobs=${TEST_JOBS:-$((3 * jobs))}
+show neo "Intel's drivers" || echo "they could not be fetched; tests/cli/neo.t will be skipped"
+# Nothing else runs beside tests, and many of them wait for most of their time.
+test_jobs=${TEST_JOBS:-$((2 * jobs))}
 if [ "$quick" ]; then
 	say "tests"
 	make check TEST_JOBS="$test_jobs"
@@ -105,8 +107,8 @@ kernel_tests=
 for test in programs samples launches waits monitor_programs monitor_drm blocked; do
 	kernel_tests="$kernel_tests tests/vm/$test.t"
 done
-# An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: each has the
-# processors for itself, but for what yields to it. The sanitizers' build is wanted before the fuzzers.
+# An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: the one has the
+# processors for itself but for what yields to it, the others altogether. The sanitizers' build is wanted before the fuzzers.
 show modules "a kernel and modules for it" || echo "they could not be had; tests in virtual machines will say so"
 begin kernel make UNIT=0 check-kernels KERNELS=tests/vm/kernels/$kernel KERNEL_TESTS="$kernel_tests"
 begin sanitized nice -n 10 make -j"$jobs" SAN=1 all tests
@@ -114,9 +116,9 @@ begin fuzzers nice -n 19 make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-3}"
 begin style nice -n 19 make check-style
 finish kernel "tests on another kernel"
 finish style "style"
+finish sanitized "build with sanitizers"
+finish fuzzers "fuzzers"
 begin tests make UNIT=0 check-tests TEST_JOBS="$test_jobs"
 finish tests "tests"
-finish sanitized "build with sanitizers"
 begin sanitizers make SAN=1 check-tests TEST_JOBS="$test_jobs"
-finish fuzzers "fuzzers"
 finish sanitizers "tests with sanitizers"

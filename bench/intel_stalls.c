@@ -106,16 +106,19 @@ int main(void)
 	struct profile_device d = {.uuid = {1}};
 	struct code_places *places = code_places_new();
 	struct sampler *s = NULL;
+	uint32_t device = 0;
 	uint64_t start_ns;
 	int error;
 
 	close(mkstemp(path));
 	error = places ? profile_writer_open(&o.writer, path) : -1;
-	error = error ?: profile_add_device(o.writer, &d, &o.device);
-	error = error ?: add_places(o.writer, places, o.device);
+	error = error ?: profile_add_device(o.writer, &d, &device);
+	error = error ?: add_places(o.writer, places, device);
 	o.places = places;
 	s = error ? NULL : sampler_new(&o, 0);
 	start_ns = clock_now_ns();
+	if (s)
+		sampler_add_device(s, device);
 	error = s ? run(s) : -1;
 	error = error ?: profile_writer_close(o.writer);
 	if (error)

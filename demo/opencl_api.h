@@ -38,7 +38,12 @@
 	FUNCTION(void, clSVMFree, (void *, void *))                                                \
 	FUNCTION(int32_t, clCreateSubDevices,                                                      \
 		(void *, const intptr_t *, uint32_t, void **, uint32_t *))                         \
-	FUNCTION(int32_t, clReleaseDevice, (void *))
+	FUNCTION(int32_t, clReleaseDevice, (void *))                                               \
+	FUNCTION(int32_t, clReleaseMemObject, (void *))                                            \
+	FUNCTION(int32_t, clSetEventCallback,                                                      \
+		(void *, int32_t, void (*)(void *, int32_t, void *), void *))                      \
+	FUNCTION(int32_t, clSetContextDestructorCallback,                                          \
+		(void *, void (*)(void *, void *), void *))
 
 static struct opencl_functions cl;
 #define FUNCTION(result, name, parameters) static result(*name) parameters;

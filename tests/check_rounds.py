@@ -35,10 +35,10 @@ def read_rounds(path):
     return [tuple(map(int, words)) for words in lines if len(words) == 3 and all(w.isdigit() for w in words)]
 
 
-def read_calls(profile):
+def read_calls(profile, *options):
     """(tid, time) of each call that asked for work, with its work: {correlation: (tid, time, [what])}."""
     calls, work = {}, collections.defaultdict(list)
-    for event in json.loads(xpuprof("export", "--to", "chrome", "-o", "-", profile))["traceEvents"]:
+    for event in json.loads(xpuprof("export", "--to", "chrome", "-o", "-", *options, profile))["traceEvents"]:
         arguments = event.get("args", {})
         if event.get("cat", "").startswith("CUDA_") and arguments.get("kind") != "sync":
             calls[arguments["correlationId"]] = (event["tid"], round(event["ts"] * 1000))
@@ -63,9 +63,10 @@ def read_paths(profile):
     return paths
 
 
-def check(profile, rounds, least, margin_ns, graph=True):
+def check(profile, rounds, least, margin_ns, graph=True, options=()):
+    """options: of the export; programs number their calls alike, and of several, one after the other is looked at."""
     wrong, wanted = [], {path: n for path, n in WANTED.items() if graph or path[0] != "replay_graph"}
-    calls, lost = read_calls(profile)
+    calls, lost = read_calls(profile, *options)
     if lost:
         wrong.append(f"{lost} calls have work and are not there")
     if not calls:

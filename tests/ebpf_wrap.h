@@ -39,6 +39,6 @@ static inline void ebpf_wrap(struct buf *out, const struct buf *body)
 			(EBPF_NUMBERS + i) * 8);
 	buf_puts(out, ".reg .b32 %xpu_below;\nmov.u32 %xpu_below, %lanemask_lt;\n");
 	buf_append(out, body->data, body->size);
-	buf_puts(out, ".reg .pred %first;\nsetp.eq.u32 %first, %xpu_below, 0;\n"
+	buf_puts(out, "xpu_rest:\n.reg .pred %first;\nsetp.eq.u32 %first, %xpu_below, 0;\n"
 		      "@%first st.global.u64 [%given+8], %xpu_cookie;\nret;\n}\n");
 }

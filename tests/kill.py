@@ -34,18 +34,43 @@ import attack
 XPUPROF = attack.XPUPROF
 PROGRAM = os.path.join(attack.OUR_BUILD, "tests", "programs", "kill_target")
 SIMULATED = os.path.join(attack.OUR_BUILD, "sim")
+LEVELZERO = PROGRAM + "_levelzero"
+OPENCL = PROGRAM + "_opencl"
+NONE_HERE = 77      # what the latter ends with where there is no OpenCL
+AMD = PROGRAM + "_amd"
+NODE = os.path.join(SIMULATED, "xe", "node.so")
+ZEBIN = os.path.join(HERE, "data", "zebin", "bmg.zebin")
 CLONE_NEWNET, PR_SET_CHILD_SUBREAPER = 0x40000000, 36
 END_S = 30          # so long after a kill everything has to be over
 NOTICE_S = 1        # so long the library takes at most to notice that nobody reads it any more
 MAPPED_MAX = 2      # the ring and the unwind tables stay where a thread could still be reading them
-CLAIMS = {"stalls": 1} # the GPU goes on being sampled by the program, and that stays claimed
+CLAIMS = {"stalls": 1, # the GPU goes on being sampled by the program, and that stays claimed
+          "eu-stalls": 1} # the simulated GPU's end of the stream
 VIEWS = "merge", "gpu", "cpu", "stall", "off-cpu", "wall"
 MODES = {
     "cpu-only": ["--cpu-only"],
     "gpu": [],
     "stalls": ["--stalls"],
     "counters": ["--counters"],
+    "levelzero": [],
+    "eu-stalls": ["--stalls"],
+    "opencl": [],
+    "hip": [],
+    "hip-stalls": ["--stalls"],
 }
+PROGRAMS = {"levelzero": LEVELZERO, "eu-stalls": LEVELZERO, "opencl": OPENCL, "hip": AMD, "hip-stalls": AMD}
+
+
+def program_of(mode):
+    return PROGRAMS.get(mode, PROGRAM)
+
+
+def environment_of(mode):
+    if mode.startswith("hip"):
+        return {**os.environ, "ROCPROFILER_PC_SAMPLING_BETA_ENABLED": "1"}
+    if mode != "eu-stalls":
+        return os.environ
+    return {**os.environ, "LD_PRELOAD": NODE, "XPUPROF_SIM_XE": "/tmp/eu-stalls", "XPUPROF_SIM_XE_PATIENCE_MS": "500"}
 
 
 # --- what happened ------------------------------------------------------------------------------
@@ -124,9 +149,10 @@ class Kill:
         seconds = self.rng.uniform(0.2, 2.5)
         with open(self.truth_path, "w") as said, open(os.path.join(self.folder, "errors"), "w") as errors:
             recorder = subprocess.Popen(
-                [XPUPROF, "record", "-q", "-F", "499", *MODES[self.mode], "-o", self.profile, "--", PROGRAM,
-                 f"{seconds:.3f}", *(["cpu"] if self.mode == "cpu-only" else [])],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=errors, cwd=self.folder, start_new_session=True)
+                [XPUPROF, "record", "-q", "-F", "499", *MODES[self.mode], "-o", self.profile, "--",
+                 program_of(self.mode), f"{seconds:.3f}", *(["cpu"] if self.mode == "cpu-only" else [])],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=errors, cwd=self.folder, start_new_session=True,
+                env=environment_of(self.mode))
         self.recorder = recorder.pid
         if self.rng.random() < 0.9: # most while the program runs, the others also before and after
             attack.wait_until(lambda: Truth(self.truth_path).pid or not os.path.exists(f"/proc/{recorder.pid}/exe"), 20)
@@ -237,22 +263,25 @@ def enter_own_world():
     attack.mount("tmpfs", "/dev/shm", "tmpfs", 0)
     os.mkdir("/tmp/cache", 0o700)
     os.chdir("/tmp")
-    os.environ.update(XPUPROF_CACHE_DIR="/tmp/cache", LD_LIBRARY_PATH=SIMULATED, XPUPROF_SIM_BOARD="/tmp/board",
+    os.environ.update(XPUPROF_CACHE_DIR="/tmp/cache", POCL_CACHE_DIR="/tmp/pocl",
+                      LD_LIBRARY_PATH=f"{SIMULATED}:{SIMULATED}/levelzero:{SIMULATED}/amd",
+                      KILL_ZEBIN=ZEBIN, XPUPROF_SIM_BOARD="/tmp/board",
                       XPUPROF_SIM_MACHINE=f"kill {os.getpid()}", HOME="/tmp")
     os.environ.pop("CUDA_INJECTION64_PATH", None)
+    os.mkfifo("/tmp/eu-stalls")
     return outside
 
 
-def run_alone(*arguments):
-    said = subprocess.run([PROGRAM, "0.1", *arguments], stdout=subprocess.PIPE, text=True).stdout
+def run_alone(program, *arguments):
+    said = subprocess.run([program, "0.1", *arguments], stdout=subprocess.PIPE, text=True).stdout
     return int(re.search(r"^end (\d+)", said, re.M)[1])
 
 
 def work(job, a, to):
     rng = random.Random(f"{a.seed} {job}")
-    alone = {"cpu-only": run_alone("cpu")}
-    for mode in MODES:
-        alone.setdefault(mode, run_alone())
+    alone = {"cpu-only": run_alone(PROGRAM, "cpu")}
+    for mode in a.modes:
+        alone.setdefault(mode, run_alone(program_of(mode)))
     for n in range(job, a.kills, a.jobs):
         mode = a.modes[n // a.jobs % len(a.modes)]
         kill = Kill(mode, rng, alone[mode]).run()
@@ -278,6 +307,12 @@ def start_job(job, a):
         os._exit(status)
 
 
+def default_modes():
+    """OpenCL only where there is some."""
+    has_opencl = subprocess.run([OPENCL, "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != NONE_HERE
+    return [mode for mode in MODES if mode != "opencl" or has_opencl]
+
+
 def print_table(kills):
     print(f"{'mode':<10} {'killed':<10} {'kills':>6} {'wrong':>6} {'median age':>11} {'oldest':>8}")
     groups = collections.defaultdict(list)
@@ -296,7 +331,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seed", type=int, default=time.time_ns())
     parser.add_argument("--age", type=float, default=1)
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=default_modes())
     a = parser.parse_args()
     AGE_S = a.age
     if os.geteuid():

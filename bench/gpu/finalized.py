@@ -63,7 +63,7 @@ def one(workload, arm, given, folder):
     command = ["sh", "-c", f'echo $$ >"{pid_file}"; exec "$@"', "sh", *program]
     environment = {"CUDA_INJECTION64_PATH": given.floor, "XPUPROF_FLOOR": "left"} if arm == FLOOR else {}
     if arm in (LEFT, FINALIZED):
-        command = [given.xpuprof, "record", "-d", str(RECORDED_S + 5 * (kind != "tiny")), "-o", path,
+        command = [given.xpuprof, "record", "-d", str(RECORDED_S + 20 * (kind != "tiny")), "-o", path,
                    *(["--finalize"] if arm == FINALIZED else []), "--", *command]
     with open(os.path.join(folder, "err"), "w+", encoding="utf-8") as err:
         worker = overhead.Worker(command, environment, stderr=err)

@@ -58,3 +58,23 @@ void *make_code(const char *kernel, size_t *ret_size)
 	*ret_size = sizeof(*c);
 	return c;
 }
+
+uint64_t code_function(const void *image, const char *name)
+{
+	const Elf64_Ehdr *h = image;
+	const uint8_t *bytes = image;
+	const Elf64_Shdr *sections = (const void *)(bytes + h->e_shoff);
+
+	for (int n = 0; n < h->e_shnum; n++) {
+		const Elf64_Sym *s = (const void *)(bytes + sections[n].sh_offset);
+		const char *names = (const char *)bytes + sections[sections[n].sh_link].sh_offset;
+
+		for (size_t i = 0;
+			sections[n].sh_type == SHT_DYNSYM && i < sections[n].sh_size / sizeof(*s);
+			i++)
+			if (ELF64_ST_TYPE(s[i].st_info) == STT_FUNC &&
+				!strcmp(names + s[i].st_name, name))
+				return s[i].st_value;
+	}
+	return 0;
+}

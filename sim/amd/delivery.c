@@ -100,7 +100,7 @@ static void put_stochastic(const struct rocprofiler_dispatch *k, uint64_t n, str
 	r->header.kind = ROCPROFILER_STOCHASTIC_SAMPLE;
 	r->stochastic = (struct rocprofiler_stochastic){.size = sizeof(r->stochastic) + 8,
 		.issued = n % 3 == 0 ? 1 | 1 << 1 : 15 << 1,
-		.offset = SIM_CODE_FUNCTION - SIM_CODE_BASE + n % INSTRUCTIONS * INSTRUCTION,
+		.offset = code_offset(k->kernel) + n % INSTRUCTIONS * INSTRUCTION,
 		.external = k->external,
 		.snapshot = n % 3 == 1 ? 3 : 2};
 }
@@ -109,7 +109,7 @@ static void put_host_trap(const struct rocprofiler_dispatch *k, uint64_t n, stru
 {
 	r->header.kind = ROCPROFILER_HOST_TRAP_SAMPLE;
 	r->host_trap = (struct rocprofiler_host_trap){.size = sizeof(r->host_trap) + 16,
-		.offset = SIM_CODE_FUNCTION - SIM_CODE_BASE + n % INSTRUCTIONS * INSTRUCTION,
+		.offset = code_offset(k->kernel) + n % INSTRUCTIONS * INSTRUCTION,
 		.external = k->external};
 }
 

@@ -8,23 +8,23 @@
  * as they have bytes. Fills are kernels of the runtime's, as in the real one, and a copy that waits
  * is made of two other calls of the API.
  *
- * In its first call it does what rocprofiler-register does in the real one: where a tool is named,
- * or there is one in the process, it loads rocprofiler-sdk, and aborts if it cannot.
+ * In its first call it does what rocprofiler-register does in the real one (register.h).
  */
-#include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "hip.h"
-#include "tracer.h"
+#include "register.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define KERNELS_MAX    4096
+#define KERNELS_MAX    131072
 #define NAME_BYTES     256
 #define CAPTURED_MAX   64
 #define REGISTERED_MAX 64
@@ -34,9 +34,12 @@ struct kernel {
 	uint64_t id;
 };
 
+/* What a node of a graph does: a kernel, or a copy. */
 struct launch {
-	const struct kernel *kernel;
+	const struct kernel *kernel; /* NULL: it is a copy */
 	uint32_t groups[3], workgroup[3], shared;
+	size_t bytes;
+	int direction;
 };
 
 struct graph {
@@ -53,6 +56,7 @@ struct stream {
 
 struct event {
 	uint64_t ends;
+	struct graph *captured; /* by the stream that it was recorded in */
 };
 
 static struct sim_amd_tracer tracer;
@@ -69,42 +73,7 @@ static __thread int current_device;
 
 /* --- begin */
 
-static uint64_t own_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-static bool has_text(const char *variable)
-{
-	const char *text = getenv(variable);
-
-	return text && *text;
-}
-
-static void load_tracer(void)
-{
-	const char *path = has_text("ROCPROFILER_REGISTER_LIBRARY")
-				   ? getenv("ROCPROFILER_REGISTER_LIBRARY")
-				   : "librocprofiler-sdk.so.1";
-	void (*enter)(struct sim_amd_tracer *);
-	void *library;
-
-	if (!has_text("ROCP_TOOL_LIBRARIES") && !has_text("ROCPROFILER_REGISTER_LIBRARY") &&
-		!dlsym(RTLD_DEFAULT, "rocprofiler_configure"))
-		return;
-	library = dlopen(path, RTLD_GLOBAL | RTLD_LAZY);
-	if (!library) {
-		fprintf(stderr, "%s\n", dlerror());
-		abort();
-	}
-	*(void **)&enter = dlsym(library, "sim_amd_begin");
-	enter(&tracer);
-}
-
-static struct kernel *make_kernel(const char *name)
+static struct kernel *make_kernel(const char *name, const struct sim_amd_code *code)
 {
 	struct kernel *k;
 
@@ -116,7 +85,7 @@ static struct kernel *make_kernel(const char *name)
 	snprintf(k->name, sizeof(k->name), "%s", name);
 	pthread_mutex_unlock(&lock);
 	if (tracer.loaded)
-		tracer.loaded(k->id, k->name);
+		tracer.loaded(k->id, k->name, code);
 	return k;
 }
 
@@ -124,10 +93,10 @@ static struct kernel *fill_kernel;
 
 static void begin_once(void)
 {
-	load_tracer();
+	register_runtime(&tracer);
 	for (int n = 0; n < SIM_AMD_DEVICES; n++)
 		defaults[n] = (struct stream){.device = n, .queue = (uint64_t)n + 1};
-	fill_kernel = make_kernel(SIM_AMD_FILL);
+	fill_kernel = make_kernel(SIM_AMD_FILL, NULL);
 }
 
 static void begin(void)
@@ -189,18 +158,79 @@ static void run(struct stream *s, struct sim_amd_work *w, uint64_t takes_ns)
 		tracer.handed(w);
 }
 
-static void run_kernel(struct stream *s, const struct launch *l)
+static void run_launch(struct stream *s, const struct launch *l)
 {
-	struct sim_amd_work w = {.kernel = l->kernel->id, .shared = l->shared};
+	struct sim_amd_work w = {.is_copy = !l->kernel,
+		.kernel = l->kernel ? l->kernel->id : 0,
+		.shared = l->shared,
+		.bytes = l->bytes,
+		.direction = l->direction};
 	uint64_t groups = (uint64_t)l->groups[0] * l->groups[1] * l->groups[2];
 
 	memcpy(w.groups, l->groups, sizeof(w.groups));
 	memcpy(w.workgroup, l->workgroup, sizeof(w.workgroup));
-	if (s->captured && s->captured->count < CAPTURED_MAX)
-		s->captured->launches[s->captured->count++] = *l;
-	else if (!s->captured)
-		run(s, &w, SIM_AMD_KERNEL_NS(groups));
+	run(s, &w, l->kernel ? SIM_AMD_KERNEL_NS(groups) : SIM_AMD_COPY_NS(l->bytes));
 }
+
+static void add_launch(struct graph *g, const struct launch *l)
+{
+	if (g->count == CAPTURED_MAX)
+		abort();
+	g->launches[g->count++] = *l;
+}
+
+static void run_or_capture(struct stream *s, const struct launch *l)
+{
+	if (s->captured)
+		add_launch(s->captured, l);
+	else
+		run_launch(s, l);
+}
+
+/* --- what the runtime calls when a stream has come there, in a thread of its own */
+
+struct callback {
+	void (*function)(void *stream, int status, void *data);
+	void *stream, *data;
+	uint64_t after;
+};
+
+static void *call_back(void *data)
+{
+	struct callback *c = data;
+
+	wait_until(c->after);
+	c->function(c->stream, 0, c->data);
+	free(c);
+	return NULL;
+}
+
+EXPORT int hipStreamAddCallback(void *stream,
+	void (*function)(void *stream, int status, void *data), void *data, unsigned int flags)
+{
+	struct callback *c = malloc(sizeof(*c));
+	pthread_t thread;
+
+	if (!c)
+		return HIP_INVALID_VALUE;
+	*c = (struct callback){function, stream, data, stream_of(stream)->busy_until};
+	if (pthread_create(&thread, NULL, call_back, c))
+		return HIP_INVALID_VALUE;
+	pthread_detach(thread);
+	return 0;
+}
+
+/* A kernel that goes wrong: the driver tells the runtime, which aborts the program. */
+static void fault(void *stream, int status, void *data)
+{
+	static const char text[] = "Memory access fault by GPU\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+		abort();
+	abort();
+}
+
+/* --- launches */
 
 static int launch(void *stream, const struct kernel *k, struct hip_dim3 grid, struct hip_dim3 block,
 	uint32_t shared)
@@ -214,7 +244,9 @@ static int launch(void *stream, const struct kernel *k, struct hip_dim3 grid, st
 		return HIP_INVALID_VALUE;
 	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
 		return HIP_INVALID_CONFIGURATION;
-	run_kernel(stream_of(stream), &l);
+	run_or_capture(stream_of(stream), &l);
+	if (!strcmp(k->name, SIM_AMD_FAULT))
+		hipStreamAddCallback(stream, fault, NULL, 0);
 	return 0;
 }
 
@@ -254,13 +286,13 @@ EXPORT int hipMemcpyAsync(void *to, const void *from, size_t size, int kind, voi
 {
 	ARGUMENTS(void *to; const void *from; size_t size; int kind; void *stream;) = {
 		to, from, size, kind, stream};
-	struct sim_amd_work w = {.is_copy = true, .bytes = size, .direction = kind};
+	const struct launch l = {.bytes = size, .direction = kind};
 
 	enter(__func__, &traced, sizeof(traced));
 	if (!size)
 		return leave(0);
 	memcpy(to, from, size);
-	run(stream_of(stream), &w, SIM_AMD_COPY_NS(size));
+	run_or_capture(stream_of(stream), &l);
 	return leave(0);
 }
 
@@ -340,6 +372,22 @@ EXPORT int hipEventRecord(void *event, void *stream)
 
 	enter(__func__, &traced, sizeof(traced));
 	((struct event *)event)->ends = stream_of(stream)->busy_until;
+	((struct event *)event)->captured = stream_of(stream)->captured;
+	return leave(0);
+}
+
+/* A stream that waits for one that is captured is captured, too. */
+EXPORT int hipStreamWaitEvent(void *stream, void *event, unsigned int flags)
+{
+	ARGUMENTS(void *stream; void *event; unsigned int flags;) = {stream, event, flags};
+	struct stream *s = stream_of(stream);
+	struct event *e = event;
+
+	enter(__func__, &traced, sizeof(traced));
+	if (e->captured)
+		s->captured = e->captured;
+	else if (s->busy_until < e->ends)
+		s->busy_until = e->ends;
 	return leave(0);
 }
 
@@ -356,25 +404,94 @@ EXPORT int hipEventSynchronize(void *event)
 
 EXPORT int hipStreamBeginCapture(void *stream, int mode)
 {
+	ARGUMENTS(void *stream; int mode;) = {stream, mode};
 	struct stream *s = stream_of(stream);
 
+	enter(__func__, &traced, sizeof(traced));
 	s->captured = calloc(1, sizeof(*s->captured));
-	return s->captured ? 0 : HIP_INVALID_VALUE;
+	return leave(s->captured ? 0 : HIP_INVALID_VALUE);
 }
 
 EXPORT int hipStreamEndCapture(void *stream, void **ret_graph)
 {
+	ARGUMENTS(void *stream; void **ret_graph;) = {stream, ret_graph};
 	struct stream *s = stream_of(stream);
 
+	enter(__func__, &traced, sizeof(traced));
 	*ret_graph = s->captured;
 	s->captured = NULL;
-	return 0;
+	return leave(0);
+}
+
+EXPORT int hipGraphCreate(void **ret, unsigned int flags)
+{
+	ARGUMENTS(void **ret; unsigned int flags;) = {ret, flags};
+
+	enter(__func__, &traced, sizeof(traced));
+	*ret = calloc(1, sizeof(struct graph));
+	return leave(*ret ? 0 : HIP_INVALID_VALUE);
+}
+
+EXPORT int hipGraphAddKernelNode(
+	void **ret, void *graph, void *const *on, size_t count, const struct hip_kernel_node *node)
+{
+	ARGUMENTS(void **ret; void *graph; void *const *on; size_t count;
+		  const struct hip_kernel_node *node;) = {ret, graph, on, count, node};
+	const struct launch l = {.kernel = kernel_of(node->function),
+		.groups = {node->grid.x, node->grid.y, node->grid.z},
+		.workgroup = {node->block.x, node->block.y, node->block.z},
+		.shared = node->shared};
+	struct graph *g = graph;
+
+	enter(__func__, &traced, sizeof(traced));
+	if (!l.kernel)
+		return leave(HIP_INVALID_VALUE);
+	add_launch(g, &l);
+	*ret = &g->launches[g->count - 1];
+	return leave(0);
 }
 
 EXPORT int hipGraphInstantiate(void **ret, void *graph, void *node, char *log, size_t log_size)
 {
-	*ret = graph;
-	return 0;
+	ARGUMENTS(void **ret; void *graph; void *node; char *log; size_t log_size;) = {
+		ret, graph, node, log, log_size};
+
+	enter(__func__, &traced, sizeof(traced));
+	*ret = malloc(sizeof(struct graph));
+	if (*ret)
+		memcpy(*ret, graph, sizeof(struct graph));
+	return leave(*ret ? 0 : HIP_INVALID_VALUE);
+}
+
+/* From now on the node, which is one of the graph that it was made from, is not executed. */
+EXPORT int hipGraphNodeSetEnabled(void *exec, void *node, unsigned int enabled)
+{
+	ARGUMENTS(void *exec; void *node; unsigned int enabled;) = {exec, node, enabled};
+	struct graph *g = exec;
+
+	enter(__func__, &traced, sizeof(traced));
+	g->count--;
+	memmove(&g->launches[0], &g->launches[1], g->count * sizeof(g->launches[0]));
+	return leave(0);
+}
+
+static int destroy(const char *name, void *graph)
+{
+	ARGUMENTS(void *graph;) = {graph};
+
+	enter(name, &traced, sizeof(traced));
+	free(graph);
+	return leave(0);
+}
+
+EXPORT int hipGraphDestroy(void *graph)
+{
+	return destroy(__func__, graph);
+}
+
+EXPORT int hipGraphExecDestroy(void *exec)
+{
+	return destroy(__func__, exec);
 }
 
 EXPORT int hipGraphLaunch(void *graph, void *stream)
@@ -384,7 +501,7 @@ EXPORT int hipGraphLaunch(void *graph, void *stream)
 
 	enter(__func__, &traced, sizeof(traced));
 	for (size_t n = 0; n < g->count; n++)
-		run_kernel(stream_of(stream), &g->launches[n]);
+		run_launch(stream_of(stream), &g->launches[n]);
 	return leave(0);
 }
 
@@ -418,26 +535,68 @@ EXPORT int hipFree(void *memory)
 	return 0;
 }
 
+/* Code objects of the program's; another module is NULL. */
+static void *make_module(const void *image, size_t size, const char *path)
+{
+	struct sim_amd_code *code = malloc(sizeof(*code));
+
+	if (!code)
+		abort();
+	*code = (struct sim_amd_code){image, size, path};
+	return code;
+}
+
 EXPORT int hipModuleLoadData(void **ret, const void *image)
 {
 	char text[NAME_BYTES * 8], *rest, *name;
+	const Elf64_Ehdr *h = image;
 
 	begin();
+	*ret = NULL;
+	if (!memcmp(image, ELFMAG, SELFMAG)) {
+		/* the table of sections is at its end */
+		*ret = make_module(image, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize, NULL);
+		return 0;
+	}
 	snprintf(text, sizeof(text), "%s", (const char *)image);
 	for (name = strtok_r(text, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-		make_kernel(name);
-	*ret = kernels;
+		make_kernel(name, NULL);
 	return 0;
 }
 
-EXPORT int hipModuleGetFunction(void **ret, void *module, const char *name)
+EXPORT int hipModuleLoad(void **ret, const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	long size = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
+	void *image = size > 0 ? malloc((size_t)size) : NULL;
+
+	begin();
+	if (!image || fseek(file, 0, SEEK_SET) || fread(image, (size_t)size, 1, file) != 1)
+		return HIP_NOT_FOUND;
+	fclose(file);
+	*ret = make_module(image, (size_t)size, strdup(path));
+	return 0;
+}
+
+static int find_function(void **ret, void *module, const char *name)
 {
 	for (uint64_t n = kernel_count; n; n--)
 		if (!strcmp(kernels[n - 1].name, name)) {
 			*ret = &kernels[n - 1];
 			return 0;
 		}
-	return HIP_NOT_FOUND;
+	if (!module)
+		return HIP_NOT_FOUND;
+	*ret = make_kernel(name, module);
+	return 0;
+}
+
+EXPORT int hipModuleGetFunction(void **ret, void *module, const char *name)
+{
+	ARGUMENTS(void **ret; void *module; const char *name;) = {ret, module, name};
+
+	enter(__func__, &traced, sizeof(traced));
+	return leave(find_function(ret, module, name));
 }
 
 EXPORT void **__hipRegisterFatBinary(const void *data)
@@ -455,5 +614,8 @@ EXPORT void __hipRegisterFunction(void **modules, const void *function, char *de
 	if (registered_count == REGISTERED_MAX)
 		return;
 	registered[registered_count].function = function;
-	registered[registered_count++].kernel = make_kernel(name);
+	registered[registered_count].kernel = make_kernel(name, NULL);
+	if (tracer.registered)
+		tracer.registered(registered[registered_count].kernel->id, name, function);
+	registered_count++;
 }

@@ -12,6 +12,7 @@
 #include "sdk.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@
 #define DEPTH_MAX      8
 #define TOOLS_MAX      8
 
+#define FIRST_CONTEXT 77u
+
 enum { LOCKED = 16, INVALID = 19 };
 
 struct sim_faults faults = {.version = 10000};
@@ -34,24 +37,58 @@ struct sim_faults faults = {.version = 10000};
 static const char *const operations[] = {
 	"hipApiName", "hipGetDevice",
 	// clang-format off
-	AMD_CALLS(NAME) AMD_EVENTS(NAME) AMD_STREAMS(NAME)
+	AMD_CALLS(NAME) AMD_EVENTS(NAME) AMD_STREAMS(NAME) AMD_GRAPHS(NAME)
+	// clang-format on
+};
+
+static const char *const hsa_operations[] = {
+	"hsa_init", "hsa_shut_down",
+	// clang-format off
+	AMD_HSA(NAME)
+	// clang-format on
+};
+static const char *const hsa_extensions[] = {
+	"hsa_amd_coherency_get_type",
+	// clang-format off
+	AMD_HSA_EXTENSIONS(NAME)
 	// clang-format on
 };
 #undef NAME
 
-#define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+#define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
+#define OPERATIONS_MAX COUNT(operations)
+#define CONTEXTS_MAX   4u
 
-static const char *const kinds[] = {"HSA_CORE_API", "HIP_RUNTIME_API", "CODE_OBJECT", "MEMORY_COPY",
-	"KERNEL_DISPATCH", "SCRATCH_MEMORY"};
+/* Calls of one kind, and who follows them. */
+struct domain {
+	const char *kind;
+	const char *const *names;
+	size_t count;
+	size_t result_bytes;
+	bool followed[OPERATIONS_MAX];
+	rocprofiler_on_call *on_call;
+	void *data;
+	uint64_t context;
+};
+
+static struct domain domains[] = {
+	{"HIP_RUNTIME_API", operations, COUNT(operations), ROCPROFILER_RESULT_BYTES},
+	{"HSA_CORE_API", hsa_operations, COUNT(hsa_operations), sizeof(uint64_t)},
+	{"HSA_AMD_EXT_API", hsa_extensions, COUNT(hsa_extensions), sizeof(uint64_t)},
+};
+
+static const char *const kinds[] = {"HSA_CORE_API", "HSA_AMD_EXT_API", "HIP_RUNTIME_API",
+	"CODE_OBJECT", "MEMORY_COPY", "KERNEL_DISPATCH", "SCRATCH_MEMORY"};
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static struct {
-	bool locked;  /* tools are set up */
-	bool running; /* the context */
-	rocprofiler_on_call *on_call, *on_code;
-	void *call_data, *code_data;
-	bool followed[OPERATIONS];
+	bool locked;		    /* tools are set up */
+	bool running[CONTEXTS_MAX]; /* the contexts */
+	uint64_t contexts;
+	rocprofiler_on_call *on_code, *on_dispatch;
+	void *code_data, *dispatch_data;
+	uint64_t dispatch_context;
 	rocprofiler_on_request *on_request;
 	void *request_data;
 	const struct rocprofiler_tool *tools[TOOLS_MAX];
@@ -140,27 +177,49 @@ ROCPROFILER(get_timestamp, uint64_t *ret_ns)
 
 ROCPROFILER(create_context, uint64_t *ret)
 {
-	if (sdk.locked)
+	if (sdk.locked || sdk.contexts == CONTEXTS_MAX)
 		return LOCKED;
-	*ret = 77;
+	*ret = FIRST_CONTEXT + sdk.contexts++;
 	return 0;
+}
+
+static bool *state_of(uint64_t context)
+{
+	return &sdk.running[(context - FIRST_CONTEXT) % CONTEXTS_MAX];
+}
+
+static bool is_running(uint64_t context)
+{
+	return __atomic_load_n(state_of(context), __ATOMIC_SEQ_CST);
+}
+
+static struct domain *domain_of(int32_t kind)
+{
+	for (size_t n = 0; n < COUNT(domains); n++)
+		if ((uint32_t)kind == kind_number(domains[n].kind))
+			return &domains[n];
+	return NULL;
 }
 
 ROCPROFILER(start_context, uint64_t context)
 {
-	__atomic_store_n(&sdk.running, true, __ATOMIC_SEQ_CST);
-	return context == 77 ? 0 : INVALID;
+	if (context - FIRST_CONTEXT >= sdk.contexts)
+		return INVALID;
+	__atomic_store_n(state_of(context), true, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
 ROCPROFILER(stop_context, uint64_t context)
 {
-	__atomic_store_n(&sdk.running, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(state_of(context), false, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
 ROCPROFILER(configure_callback_tracing_service, uint64_t context, int32_t kind,
 	const int32_t *wanted, size_t count, rocprofiler_on_call *callback, void *data)
 {
+	struct domain *d = domain_of(kind);
+
 	if (sdk.locked)
 		return LOCKED;
 	if ((uint32_t)kind == kind_number("CODE_OBJECT")) {
@@ -168,12 +227,19 @@ ROCPROFILER(configure_callback_tracing_service, uint64_t context, int32_t kind,
 		sdk.code_data = data;
 		return 0;
 	}
-	if ((uint32_t)kind != kind_number("HIP_RUNTIME_API"))
+	if ((uint32_t)kind == kind_number("KERNEL_DISPATCH") && context != FIRST_CONTEXT) {
+		sdk.on_dispatch = callback;
+		sdk.dispatch_data = data;
+		sdk.dispatch_context = context;
+		return 0;
+	}
+	if (!d)
 		return INVALID;
-	sdk.on_call = callback;
-	sdk.call_data = data;
+	d->on_call = callback;
+	d->data = data;
+	d->context = context;
 	for (size_t n = 0; n < count; n++)
-		sdk.followed[wanted[n] - shift()] = true;
+		d->followed[wanted[n] - shift()] = true;
 	return 0;
 }
 
@@ -200,16 +266,19 @@ ROCPROFILER(query_buffer_tracing_kind_name, int32_t kind, const char **ret, uint
 ROCPROFILER(query_callback_tracing_kind_operation_name, int32_t kind, int32_t operation,
 	const char **ret, uint64_t *ret_size)
 {
+	const struct domain *d = domain_of(kind);
 	size_t n = (size_t)(operation - shift());
 
-	*ret = n < OPERATIONS ? operations[n] : NULL;
+	*ret = d && n < d->count ? d->names[n] : NULL;
 	return *ret ? 0 : INVALID;
 }
 
 ROCPROFILER(iterate_callback_tracing_kind_operations, int32_t kind,
 	rocprofiler_on_operation *callback, void *data)
 {
-	for (int32_t n = 0; n < (int32_t)OPERATIONS; n++)
+	const struct domain *d = domain_of(kind);
+
+	for (int32_t n = 0; d && n < (int32_t)d->count; n++)
 		callback(kind, n + shift(), data);
 	return 0;
 }
@@ -282,7 +351,7 @@ struct call_data {
 };
 
 struct call {
-	int32_t operation; /* -1: it is not traced */
+	const struct domain *domain; /* NULL: it is not traced */
 	uint64_t user_data;
 	struct rocprofiler_call_record record;
 	struct call_data data;
@@ -307,76 +376,123 @@ static uint32_t argument_bytes(void)
 	return ARGUMENT_BYTES + (faults.version >= 10100 ? 16 : 0);
 }
 
-static int32_t operation_of(const char *name)
+/* NULL: nobody follows it. */
+static const struct domain *find_domain(const char *name, int32_t *ret_operation)
 {
-	for (size_t n = 0; n < OPERATIONS; n++)
-		if (!strcmp(operations[n], name))
-			return sdk.followed[n] ? (int32_t)n + shift() : -1;
-	return -1;
+	for (const struct domain *d = domains; d < domains + COUNT(domains); d++)
+		for (size_t n = 0; n < d->count; n++)
+			if (!strcmp(d->names[n], name)) {
+				*ret_operation = (int32_t)n + shift();
+				return d->followed[n] && is_running(d->context) ? d : NULL;
+			}
+	return NULL;
 }
 
 static void call_begins(const char *name, const void *arguments, size_t size)
 {
 	static uint64_t ids, calls;
 	struct call *c = call_at(depth);
-	bool running = __atomic_load_n(&sdk.running, __ATOMIC_SEQ_CST);
+	int32_t operation = 0;
 
 	depth++;
-	*c = (struct call){.operation = running ? operation_of(name) : -1};
-	if (c->operation < 0)
+	*c = (struct call){.domain = find_domain(name, &operation)};
+	if (!c->domain)
 		return;
-	c->data.size = sizeof(c->data.size) + argument_bytes() + ROCPROFILER_RESULT_BYTES;
+	c->data.size = sizeof(c->data.size) + argument_bytes() + c->domain->result_bytes;
 	if (fault_is_due(faults.short_call, &calls))
 		c->data.size = 8;
 	memcpy(c->data.bytes, arguments, size);
-	c->record = (struct rocprofiler_call_record){.context = 77,
+	c->record = (struct rocprofiler_call_record){.context = FIRST_CONTEXT,
 		.thread = (uint64_t)gettid(),
 		.internal = __atomic_add_fetch(&ids, 1, __ATOMIC_RELAXED),
-		.kind = (int32_t)kind_number("HIP_RUNTIME_API"),
-		.operation = c->operation,
+		.kind = (int32_t)kind_number(c->domain->kind),
+		.operation = operation,
 		.phase = ROCPROFILER_PHASE_ENTER,
 		.payload = &c->data};
-	sdk.on_call(c->record, &c->user_data, sdk.call_data);
+	c->domain->on_call(c->record, &c->user_data, c->domain->data);
 }
 
 static void call_ends(int32_t result)
 {
 	struct call *c = call_at(--depth);
 
-	if (c->operation < 0)
+	if (!c->domain)
 		return;
 	memcpy(c->data.bytes + argument_bytes(), &result, sizeof(result));
 	c->record.phase = ROCPROFILER_PHASE_EXIT;
-	sdk.on_call(c->record, &c->user_data, sdk.call_data);
+	c->domain->on_call(c->record, &c->user_data, c->domain->data);
 }
 
-/* On each device. */
-static void code_is_loaded(uint64_t kernel, const char *name, struct rocprofiler_call_record record)
+#define KERNELS_MAX 131073
+
+static uint64_t offsets[KERNELS_MAX]; /* of functions, by their kernels */
+
+uint64_t code_offset(uint64_t kernel)
 {
-	uint64_t user_data = 0;
-	size_t size;
-	void *image = make_code(name, &size);
+	return kernel < KERNELS_MAX ? offsets[kernel] : 0;
+}
 
-	for (uint64_t device = 0; image && device < 2; device++) {
-		uint64_t base = 0x7f0000000000 + (SIM_CODE_ID(kernel, device) << 20);
-		struct rocprofiler_code_object object = {.size = sizeof(object),
-			.id = SIM_CODE_ID(kernel, device),
-			.agent = SIM_AMD_FIRST_AGENT + device,
-			.uri = "memory://",
-			.load_base = base,
-			.load_size = 0x1000,
-			.load_delta = (int64_t)(base - SIM_CODE_BASE),
-			.storage = ROCPROFILER_STORED_IN_MEMORY,
-			.memory = (uintptr_t)image,
-			.memory_size = size};
+/* Bytes that mean something elsewhere are numbers. */
+static void put_path(char *uri, size_t room, const char *path)
+{
+	snprintf(uri, room, "file://");
+	for (; *path; path++) {
+		bool is_plain = (*path >= '0' && *path <= '9') || (*path >= 'a' && *path <= 'z') ||
+				(*path >= 'A' && *path <= 'Z') || strchr("/._-", *path);
+		size_t used = strlen(uri);
 
+		snprintf(uri + used, room - used, is_plain ? "%c" : "%%%02X", *path & 0xff);
+	}
+}
+
+static void describe_code(const char *name, const struct sim_amd_code *code, char *uri, size_t room,
+	struct rocprofiler_code_object *o)
+{
+	size_t size = code ? code->size : 0;
+	const void *image = code ? code->image : make_code(name, &size);
+
+	if (code && code->path) {
+		/* the memory is the runtime's own, of which nobody is told */
+		o->storage = ROCPROFILER_STORED_IN_FILE;
+		o->memory = (uint64_t)open(code->path, O_RDONLY | O_CLOEXEC);
+		put_path(uri, room, code->path);
+		snprintf(uri + strlen(uri), room - strlen(uri), "#offset=0&size=%zu", size);
+	} else {
+		o->storage = ROCPROFILER_STORED_IN_MEMORY;
+		o->memory = (uintptr_t)image;
+		o->memory_size = size;
+		snprintf(uri, room, "memory://%d#offset=0x%llx&size=%zu", getpid(),
+			(unsigned long long)(uintptr_t)image, size);
+	}
+}
+
+/* On each device. Images of programs have their lowest address at 0. */
+static void code_is_loaded(uint64_t kernel, const char *name, const struct sim_amd_code *code,
+	struct rocprofiler_call_record record)
+{
+	uint64_t user_data = 0, lowest = code ? 0 : SIM_CODE_BASE;
+	struct rocprofiler_code_object object = {.size = sizeof(object), .load_size = 0x1000};
+	char uri[4200];
+
+	if (kernel >= KERNELS_MAX)
+		return;
+	offsets[kernel] = code ? code_function(code->image, name) : SIM_CODE_FUNCTION - lowest;
+	describe_code(name, code, uri, sizeof(uri), &object);
+	object.uri = uri;
+	for (uint64_t device = 0; device < 2; device++) {
+		object.id = SIM_CODE_ID(kernel, device);
+		object.agent = SIM_AMD_FIRST_AGENT + device;
+		object.load_base = 0x7f0000000000 + (SIM_CODE_ID(kernel, device) << 20);
+		object.load_delta = (int64_t)(object.load_base - lowest);
 		record.operation = ROCPROFILER_CODE_LOADED;
 		record.payload = &object;
 		sdk.on_code(record, &user_data, sdk.code_data);
 	}
+	if (object.storage == ROCPROFILER_STORED_IN_FILE)
+		close((int)object.memory);
 }
 
-static void kernel_is_loaded(uint64_t kernel, const char *name)
+static void kernel_is_loaded(uint64_t kernel, const char *name, const struct sim_amd_code *code)
 {
 	char text[512];
 	struct rocprofiler_kernel_symbol symbol = {.size = sizeof(symbol) + 24,
@@ -385,7 +501,7 @@ static void kernel_is_loaded(uint64_t kernel, const char *name)
 		.name = text,
 		.group_bytes = 512,
 		.vector_registers = 64};
-	struct rocprofiler_call_record record = {.context = 77,
+	struct rocprofiler_call_record record = {.context = FIRST_CONTEXT,
 		.kind = (int32_t)kind_number("CODE_OBJECT"),
 		.operation = ROCPROFILER_KERNEL_SYMBOL,
 		.phase = ROCPROFILER_PHASE_ENTER,
@@ -395,21 +511,62 @@ static void kernel_is_loaded(uint64_t kernel, const char *name)
 	snprintf(text, sizeof(text), "%s.kd", name);
 	if (!sdk.on_code)
 		return;
-	code_is_loaded(kernel, name, record);
+	code_is_loaded(kernel, name, code, record);
 	sdk.on_code(record, &user_data, sdk.code_data);
 }
 
+static void function_is_registered(uint64_t kernel, const char *name, const void *function)
+{
+	struct rocprofiler_host_function f = {.size = sizeof(f) + 56,
+		.id = kernel,
+		.kernel = kernel,
+		.function = function,
+		.name = name};
+	struct rocprofiler_call_record record = {.context = FIRST_CONTEXT,
+		.kind = (int32_t)kind_number("CODE_OBJECT"),
+		.operation = ROCPROFILER_HOST_FUNCTION,
+		.phase = ROCPROFILER_PHASE_ENTER,
+		.payload = &f};
+	uint64_t user_data = 0;
+
+	if (sdk.on_code)
+		sdk.on_code(record, &user_data, sdk.code_data);
+}
+
+static void call_for_dispatch(const struct sim_amd_work *work)
+{
+	struct rocprofiler_dispatch_call call = {.size = sizeof(call) + 64,
+		.info_size = 72,
+		.agent = SIM_AMD_FIRST_AGENT + (uint64_t)work->device,
+		.queue = work->queue,
+		.kernel = work->kernel};
+	struct rocprofiler_call_record record = {.context = sdk.dispatch_context,
+		.thread = (uint64_t)gettid(),
+		.kind = (int32_t)kind_number("KERNEL_DISPATCH"),
+		.operation = ROCPROFILER_ENQUEUE,
+		.phase = ROCPROFILER_PHASE_ENTER,
+		.payload = &call};
+	uint64_t user_data = 0;
+
+	sdk.on_dispatch(record, &user_data, sdk.dispatch_data);
+	record.phase = ROCPROFILER_PHASE_EXIT;
+	sdk.on_dispatch(record, &user_data, sdk.dispatch_data);
+}
+
+/* The id is asked for before it is said which kernel it is. */
 static void work_is_handed(const struct sim_amd_work *work)
 {
 	uint64_t external = 0;
 
-	if (!__atomic_load_n(&sdk.running, __ATOMIC_SEQ_CST) ||
+	if (!is_running(FIRST_CONTEXT) ||
 		!delivery_wants(kind_number(work->is_copy ? "MEMORY_COPY" : "KERNEL_DISPATCH")))
 		return;
 	if (sdk.on_request)
-		sdk.on_request((uint64_t)gettid(), 77,
+		sdk.on_request((uint64_t)gettid(), FIRST_CONTEXT,
 			work->is_copy ? ROCPROFILER_REQUEST_COPY : ROCPROFILER_REQUEST_DISPATCH, 1,
 			1, &external, sdk.request_data);
+	if (!work->is_copy && sdk.on_dispatch && is_running(sdk.dispatch_context))
+		call_for_dispatch(work);
 	deliver(work, external);
 }
 
@@ -466,7 +623,7 @@ static void set_up_tools(void)
 	set_up_all(list ? list : "");
 	for (size_t n = 0; n < sdk.tool_count; n++)
 		if (sdk.tools[n]->initialize(NULL, sdk.tools[n]->data))
-			__atomic_store_n(&sdk.running, false, __ATOMIC_SEQ_CST);
+			memset(sdk.running, 0, sizeof(sdk.running));
 	sdk.locked = true;
 }
 
@@ -477,5 +634,6 @@ void sim_amd_begin(struct sim_amd_tracer *ret)
 		.enter = call_begins,
 		.leave = call_ends,
 		.loaded = kernel_is_loaded,
+		.registered = function_is_registered,
 		.handed = work_is_handed};
 }

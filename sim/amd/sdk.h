@@ -30,6 +30,8 @@ uint32_t kind_number(const char *name);
 #define SIM_CODE_BASE		    0x1000u /* the lowest address in an image */
 #define SIM_CODE_FUNCTION	    0x1100u
 #define SIM_CODE_BYTES		    0x100u
+/* Where a kernel's function is in its object, from where that is loaded. */
+uint64_t code_offset(uint64_t kernel);
 /* A sample every so many nanoseconds. */
 #define SIM_SAMPLE_NS 500u
 
@@ -37,6 +39,8 @@ uint32_t kind_number(const char *name);
 
 /* An image with the kernel's function: memory that stays; NULL: there is none. */
 void *make_code(const char *kernel, size_t *ret_size);
+/* The address of a function in an image; 0: there is none. */
+uint64_t code_function(const void *image, const char *name);
 
 /* --- delivery.c */
 

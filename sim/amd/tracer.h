@@ -20,12 +20,22 @@ struct sim_amd_work {
 	uint32_t groups[3], workgroup[3];
 };
 
+/* A code object that is the program's. */
+struct sim_amd_code {
+	const void *image;
+	size_t size;
+	const char *path; /* of the file that it is; NULL: it is in memory */
+};
+
 struct sim_amd_tracer {
 	uint64_t (*now)(void);
 	/* A call begins, and ends; the arguments are a structure of them. */
 	void (*enter)(const char *name, const void *arguments, size_t size);
 	void (*leave)(int32_t result);
-	void (*loaded)(uint64_t kernel, const char *name);
+	/* A kernel of a code object; NULL: of one that is made for it. */
+	void (*loaded)(uint64_t kernel, const char *name, const struct sim_amd_code *code);
+	/* What the program knows that kernel by. */
+	void (*registered)(uint64_t kernel, const char *name, const void *function);
 	/* Work has been handed to a device by this thread, and will end. */
 	void (*handed)(const struct sim_amd_work *work);
 };

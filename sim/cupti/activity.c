@@ -140,6 +140,8 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 	r->launchType = k->flags & SIM_COOPERATIVE
 				? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
 				: CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	if (run->graph_node)
+		sim_cupti_followed();
 	r->graphNodeId = run->graph_node;
 	r->graphId = run->graph;
 	r->channelID = s->id;
@@ -629,6 +631,9 @@ static CUptiResult change_kind(CUpti_ActivityKind kind, bool on)
 
 SIM_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
+	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && xpuprof_sim_tools.sampled &&
+		!enabled(kind))
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	return change_kind(kind, true);
 }
 

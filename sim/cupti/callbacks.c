@@ -243,6 +243,8 @@ static CUptiResult want_range(CUpti_SubscriberHandle subscriber, CUpti_CallbackD
 	for (uint32_t id = from; id < to; id++)
 		want(domain, id, on);
 	pthread_mutex_unlock(&cb.lock);
+	if (on && domain == CUPTI_CB_DOMAIN_RESOURCE)
+		sim_cupti_followed();
 	return CUPTI_SUCCESS;
 }
 

@@ -5,6 +5,11 @@
  * that code.h lists, so that the same runs always give the same samples. Samples wait in tallies,
  * one for each kernel (or launch, in serialized mode), until they are fetched.
  *
+ * Modules that were loaded before sampling was enabled are known where start and stop are
+ * controlled, it is enabled for the first time, and until then callbacks of resources were off and
+ * no kernels of graphs recorded (NVIDIA's CUPTI knows some of them elsewhere, too, if they are
+ * launched again). Records of kernels are to be enabled before.
+ *
  * To switch sampling on or off from outside of any call of the program's hangs for good when
  * another thread is in a call of the driver, also one that comes in the meantime.
  *
@@ -59,6 +64,7 @@ struct sampler {
 	bool controlled; /* only what runs between Start and Stop is sampled */
 	bool started;
 	uint32_t first_module; /* earlier ones are unknown */
+	bool knows_earlier;    /* if start and stop are controlled */
 	CUpti_PCSamplingData *rest;
 	struct run *runs, **last_run;
 	struct tally *tallies;
@@ -85,6 +91,7 @@ static struct {
 	uint64_t samples;	/* so far, for the fault that drops every nth */
 	uint64_t dropped;
 	_Atomic uint64_t enabled; /* times, for the fault that hangs */
+	_Atomic bool followed;	  /* before it was sampled: what is loaded is not known then */
 	bool doomed;		  /* a device was sampled by two: CUPTI will end */
 	struct made *made;
 } pc = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
@@ -418,6 +425,12 @@ void sim_cupti_context_destroying(bool begins)
 	pc.destroying += begins ? 1 : -1;
 }
 
+void sim_cupti_followed(void)
+{
+	if (!pc.enabled)
+		pc.followed = true;
+}
+
 /* CUPTI has torn the context's sampling down when its end has been reported. */
 void sim_cupti_context_gone(CUcontext context)
 {
@@ -508,6 +521,7 @@ static CUptiResult enable(CUcontext context)
 		.context = context,
 		.period = DEFAULT_PERIOD,
 		.first_module = xpuprof_sim_driver()->next_module,
+		.knows_earlier = pc.enabled == 1 && !pc.followed,
 	};
 	s->last_run = &s->runs;
 	xpuprof_sim_tools.sampled = ++pc.sampled > 0;
@@ -629,7 +643,8 @@ static CUptiResult set(struct sampler *s, CUpti_PCSamplingConfigurationInfo *inf
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
 		s->controlled =
 			info->attributeData.enableStartStopControlData.enableStartStopControl;
-		s->first_module = s->controlled ? 0 : xpuprof_sim_driver()->next_module;
+		if (s->controlled && s->knows_earlier)
+			s->first_module = 0;
 		return CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:
 		s->rest = info->attributeData.samplingDataBufferData.samplingDataBuffer;

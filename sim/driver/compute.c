@@ -15,7 +15,9 @@
 #include "sim.h"
 #include "sim/ptx/ptx.h"
 
-enum { SMS = 16, SHT_SIM_TEXT = SHT_LOUSER + 1 };
+enum { SMS = 16 };
+
+_Static_assert(SIM_CODE_TEXT == (unsigned int)SHT_LOUSER + 1, "a type of sections for users");
 
 static bool enabled(void)
 {
@@ -36,7 +38,7 @@ static char *compiled_text(const char *image)
 	if (h.e_shnum < 2)
 		return NULL;
 	memcpy(&s, image + h.e_shoff + sizeof(s), sizeof(s));
-	return s.sh_type == SHT_SIM_TEXT ? strndup(image + s.sh_offset, s.sh_size) : NULL;
+	return s.sh_type == SIM_CODE_TEXT ? strndup(image + s.sh_offset, s.sh_size) : NULL;
 }
 
 /* The text of an image for this device: what it is itself, or the PTX of a fatbin; NULL: none. */
@@ -61,6 +63,11 @@ static char *text_of(const void *image)
 		ptx_fatbin_text(&entry, &text))
 		return NULL;
 	return text.data;
+}
+
+char *xpuprof_sim_code(const void *image)
+{
+	return enabled() ? text_of(image) : NULL;
 }
 
 static int note_variables(struct sim_ptx *code)

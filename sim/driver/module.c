@@ -266,6 +266,59 @@ CUresult sim_module_function(CUfunction *ret, CUmodule module, const char *name)
 	return CUDA_SUCCESS;
 }
 
+CUresult sim_module_function_count(unsigned int *ret, CUmodule module)
+{
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!module || module->magic != SIM_MODULE)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ret = 0;
+	pthread_mutex_lock(&module->lock);
+	for (CUfunction f = module->functions; f; f = f->next)
+		++*ret;
+	pthread_mutex_unlock(&module->lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_module_functions(CUfunction *ret, unsigned int count, CUmodule module)
+{
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!module || module->magic != SIM_MODULE)
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&module->lock);
+	for (CUfunction f = module->functions; f && count; f = f->next, count--)
+		*ret++ = f;
+	pthread_mutex_unlock(&module->lock);
+	return CUDA_SUCCESS;
+}
+
+const char *xpuprof_sim_module_text(CUmodule module)
+{
+	return module && module->magic == SIM_MODULE && module->code ? module->image : NULL;
+}
+
+CUresult xpuprof_sim_module_replace(CUmodule module, const char *text)
+{
+	struct sim_ptx *code = NULL;
+	char *image = NULL;
+	CUresult result;
+
+	if (!xpuprof_sim_module_text(module))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_compute_load(text, &image, &code);
+	if (result)
+		return result;
+	pthread_mutex_lock(&module->lock);
+	for (CUfunction f = module->functions; f; f = f->next)
+		f->code = sim_ptx_kernel(code, f->name);
+	sim_compute_unload(module->code);
+	module->code = code;
+	pthread_mutex_unlock(&module->lock);
+	free(image);
+	return CUDA_SUCCESS;
+}
+
 CUfunction xpuprof_sim_function(const char *name)
 {
 	return function_new(NULL, name, strlen(name));

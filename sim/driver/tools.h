@@ -114,3 +114,12 @@ SIM_EXPORT bool xpuprof_sim_in_callback(bool inside);
 SIM_EXPORT CUfunction xpuprof_sim_function(const char *name);
 /* The kernel's name for a handle; NULL when it is none. */
 SIM_EXPORT const char *xpuprof_sim_symbol(CUfunction f);
+/* The type of the section that text is in, in the second place of an ELF file for the driver. */
+#define SIM_CODE_TEXT 0x80000001u
+/* The text of an image, where kernels compute: to be freed; or NULL. */
+SIM_EXPORT char *xpuprof_sim_code(const void *image);
+/* The text of a module whose kernels compute, or NULL; and what they compute from now on, in its
+ * place: nothing of the module may run. Its variables begin anew. Until it is unloaded,
+ * xpuprof_sim_module_text gives the original. */
+SIM_EXPORT const char *xpuprof_sim_module_text(CUmodule module);
+SIM_EXPORT CUresult xpuprof_sim_module_replace(CUmodule module, const char *text);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Code of the simulated device: modules are zebins, whose kernels get places in its memory. A
- * kernel that runs leaves stall records where $XPUPROF_SIM_XE is the path of a pipe:
- * SIM_CODE_RECORDS of them, spread over its instructions, each of SIM_CODE_SAMPLES threads.
- * sim/xe/ is who reads them.
+ * kernel that runs leaves stall records (sim/xe/stalls.h).
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define SIM_CODE_RECORDS 32
-#define SIM_CODE_SAMPLES 4
 
 struct sim_module;
 
@@ -27,4 +22,4 @@ int32_t sim_module_make(const uint8_t *image, size_t size, uint32_t driver, void
 int32_t sim_module_free(void *module);
 int32_t sim_module_image(const struct sim_module *m, size_t *size, uint8_t *ret);
 void sim_code_find(const struct sim_module *m, const char *name, struct sim_code *ret);
-void sim_code_run(const struct sim_code *code);
+void sim_code_run(const struct sim_code *code, uint32_t tile);

@@ -5,7 +5,8 @@
  * when that time has come: so an event that is signalled keeps its times until it is signalled
  * again.
  *
- * The timer is set so that it and timestamps wrap soon after the program begins.
+ * The timer is set so that it and timestamps wrap soon after the program begins; where it lies, in
+ * the middle, since near a wrap many a lie could be true.
  */
 #include "device.h"
 
@@ -22,7 +23,7 @@ struct device_object sim_drivers[SIM_DRIVERS_MAX];
 struct device_object sim_devices[SIM_DEVICES_MAX];
 
 static struct device_object parts[SIM_DEVICES_MAX][SIM_DEVICES_MAX];
-static uint64_t begun_ns, hz;
+static uint64_t begun_ns, hz, event_ns;
 static uint32_t timer_bits, stamp_bits;
 static const char *lie;
 static bool wraps;
@@ -61,6 +62,7 @@ void sim_begin(void)
 	if (begun_ns)
 		return;
 	hz = sim_number("XPUPROF_SIM_ZE_HZ", SIM_LEVELZERO_HZ, 1000000000);
+	event_ns = sim_number("XPUPROF_SIM_ZE_EVENT_NS", 0, 1000000);
 	timer_bits = sim_number("XPUPROF_SIM_ZE_TIMER_BITS", 36, 64);
 	stamp_bits = sim_number("XPUPROF_SIM_ZE_STAMP_BITS", 32, 64);
 	lie = getenv("XPUPROF_SIM_ZE_LIE");
@@ -86,13 +88,15 @@ static uint64_t mask(uint32_t bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* Starts a little before both counters wrap. */
+/* Starts a little before both counters wrap, or in the middle. */
 uint64_t sim_cycles(void)
 {
 	uint64_t passed_ns = sim_clock_ns() - begun_ns;
 	uint64_t wrap = timer_bits < 62 ? 1ull << (timer_bits + 1) : 1ull << 40;
+	uint64_t middle = lie && stamp_bits < 62 ? 1ull << (stamp_bits - 1) : 0;
 
-	return wrap - WRAPS_IN_NS * hz / NS + passed_ns / NS * hz + passed_ns % NS * hz / NS;
+	return wrap - WRAPS_IN_NS * hz / NS + middle + passed_ns / NS * hz +
+	       passed_ns % NS * hz / NS;
 }
 
 /* That of each device has a start of its own. */
@@ -101,9 +105,19 @@ static uint64_t shift_of(const struct device_object *d)
 	return d->index * 987654321ull;
 }
 
+/* Which may lie, too. */
 uint64_t sim_timer(const struct device_object *d)
 {
-	return (sim_cycles() + shift_of(d)) & mask(timer_bits);
+	static uint64_t asked;
+	uint64_t cycles = sim_cycles() + shift_of(d);
+
+	if (sim_lies("timer-backwards"))
+		cycles -= ++asked * hz;
+	else if (sim_lies("timer-random"))
+		cycles = ++asked * 0x9e3779b97f4a7c15ull;
+	else if (sim_lies("timer-huge"))
+		cycles = UINT64_MAX - (1ull << 34); /* not where it wraps, where that is right */
+	return cycles & mask(timer_bits);
 }
 
 uint64_t sim_stamp(uint64_t cycles)
@@ -162,16 +176,27 @@ static void run(struct line *on, const struct command *c)
 /* --- what programs ask for */
 
 /* What it leaves for who samples instructions, who may be waited for. */
-static void leave_records(const struct command *c)
+static void leave_records(struct line *on, const struct command *c)
 {
 	if (c->code)
-		sim_code_run(c->code);
+		sim_code_run(c->code, on->device->part ? on->device->part - 1 : 0);
+}
+
+/* So long it takes the thread that asks for the times of a command. */
+static void take_time_for_event(const struct command *c)
+{
+	uint64_t until_ns = sim_clock_ns() + event_ns;
+
+	while (c->event && c->event->has_times && sim_clock_ns() < until_ns)
+		;
 }
 
 int32_t sim_append(struct list_object *l, const struct command *c)
 {
+	if (event_ns)
+		take_time_for_event(c);
 	if (l->immediate)
-		leave_records(c);
+		leave_records(&l->line, c);
 	pthread_mutex_lock(&lock);
 	if (l->immediate) {
 		run(&l->line, c);
@@ -193,15 +218,10 @@ static void each_command(struct line *on, const struct list_object *l,
 		f(on, &l->commands[n]);
 }
 
-static void records_of(struct line *on, const struct command *c)
-{
-	leave_records(c);
-}
-
 int32_t sim_execute(struct line *on, uint32_t count, void **lists)
 {
 	for (uint32_t n = 0; n < count; n++)
-		each_command(on, lists[n], records_of);
+		each_command(on, lists[n], leave_records);
 	pthread_mutex_lock(&lock);
 	for (uint32_t n = 0; n < count; n++)
 		each_command(on, lists[n], run);
@@ -262,6 +282,13 @@ int32_t sim_times(struct event_object *e, struct levelzero_timestamps *ret)
 		return 0x78000004;
 	start = sim_lies("zero") ? 0 : sim_lies("huge") ? 1ull << 63 : e->start + e->shift;
 	end = sim_lies("zero") ? 0 : sim_lies("huge") ? UINT64_MAX : e->end + e->shift;
+	start = sim_lies("begun") ? 1 : start;
+	if (sim_lies("backwards")) {
+		static uint64_t told;
+
+		start -= ++told * hz;
+		end -= told * hz;
+	}
 	start -= sim_lies("early") ? 10 * hz : 0;
 	end -= sim_lies("early") ? 10 * hz : 0;
 	start += sim_lies("late") ? 10 * hz : 0;

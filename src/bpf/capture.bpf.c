@@ -31,24 +31,46 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
 #define HITS_PER_QUERY 16
 
+/* Where a program was stopped by a probe. */
+enum stopped { AT_CALL, AT_RETURN, INSIDE };
+
+static __always_inline uint64_t *lost_count(const struct bpf_launch_event *e)
+{
+	return e->observed == BPF_CALL_OBSERVED ? &lost.observed
+	       : e->observed			? &lost.probed
+						: &lost.launches;
+}
+
+static __always_inline bool begin_walk(
+	struct pt_regs *ctx, struct stack_buffer *b, const enum stopped at)
+{
+	walker_begin(&b->walker, b->pid);
+	if (at == AT_CALL)
+		return arch_begin_called(&b->walker.walk, ctx);
+	if (at == AT_RETURN) {
+		arch_begin_returned(&b->walker.walk, ctx);
+		return true;
+	}
+	arch_begin_interrupted(&b->walker.walk, ctx);
+	arch_number_registers(b->walker.start.registers, ctx);
+	return true;
+}
+
 /* Walks the caller's stack, and sends the event with it. */
 static __always_inline void send_call(
-	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer, bool returned)
+	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer, const enum stopped at)
 {
 	struct bpf_launch_event *e = &b->record.launch;
 	struct python_buffer *p = NULL;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
 	uint64_t words;
 
-	walker_begin(&b->walker, b->pid);
-	if (returned)
-		arch_begin_returned(&b->walker.walk, ctx);
-	if (returned || arch_begin_called(&b->walker.walk, ctx))
+	if (begin_walk(ctx, b, at))
 		p = walk_user_stack(b, buffer);
 	else
 		no_stack(b, WALK_FAULT);
 	if (b->part_lost) {
-		count(e->observed ? &lost.observed : &lost.launches);
+		count(lost_count(e));
 		return;
 	}
 	words = finish_stack(b, p, 0);
@@ -58,7 +80,7 @@ static __always_inline void send_call(
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
 	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + words * sizeof(uint64_t), flags))
-		count(e->observed ? &lost.observed : &lost.launches);
+		count(lost_count(e));
 }
 
 static __always_inline void send_launch(
@@ -70,9 +92,9 @@ static __always_inline void send_launch(
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
 	e->call_kind = PT_REGS_PARM3(ctx);
-	e->observed = 0;
+	e->observed = BPF_CALL_MARKED;
 	e->waited_ns = 0;
-	send_call(ctx, b, buffer, false);
+	send_call(ctx, b, buffer, AT_CALL);
 }
 
 static __always_inline void name_thread(
@@ -214,9 +236,12 @@ static __always_inline void send_observed(struct pt_regs *ctx, const struct bpf_
 	e->instance = o->instance;
 	e->correlation = cookie & BPF_COOKIE_CALL_MASK;
 	e->call_kind = 0;
-	e->observed = 1;
+	e->observed = BPF_CALL_OBSERVED;
 	e->waited_ns = returned ? e->time_ns - since_ns : 0;
-	send_call(ctx, b, CPU_BUFFERS, returned);
+	if (returned)
+		send_call(ctx, b, CPU_BUFFERS, AT_RETURN);
+	else
+		send_call(ctx, b, CPU_BUFFERS, AT_CALL);
 }
 
 /* A call of the driver's library begins. */
@@ -261,6 +286,103 @@ int on_observed_return(struct pt_regs *ctx)
 		send_observed(ctx, o, cookie, since_ns, true);
 	}
 	__sync_fetch_and_add(&o->spent_ns, bpf_ktime_get_ns() - begin_ns);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ probes of drivers */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BPF_PROBE_SITES);
+	__type(key, uint32_t);
+	__type(value, struct bpf_probe_site);
+} probe_sites SEC(".maps");
+
+/* A number of so many bytes, with or without a sign. */
+static __always_inline uint64_t extended(uint64_t value, uint32_t size, bool is_signed)
+{
+	uint32_t unused = (64 - 8 * size) & 63;
+
+	value <<= unused;
+	return is_signed ? (uint64_t)((int64_t)value >> unused) : value >> unused;
+}
+
+static __always_inline uint64_t register_of(const uint64_t *registers, uint8_t number)
+{
+	return number < BPF_REGISTERS ? registers[number & (BPF_REGISTERS - 1)] : 0;
+}
+
+/* False: it cannot be read. */
+static __always_inline bool read_argument(
+	const struct bpf_argument *a, const uint64_t *registers, uint64_t *ret)
+{
+	uint64_t value = (uint64_t)a->value, at;
+	uint32_t size = a->size;
+
+	if (a->kind == BPF_REGISTER) {
+		value = register_of(registers, a->base) >> (a->shift & 63);
+	} else if (a->kind == BPF_MEMORY) {
+		at = value + register_of(registers, a->base) +
+		     register_of(registers, a->index) * a->scale;
+		value = 0;
+		if (size > sizeof(value) || bpf_probe_read_user(&value, size, (const void *)at))
+			return false;
+	}
+	*ret = extended(value, size, a->is_signed);
+	return a->kind;
+}
+
+/* Sends what the probe says; false: there is no room. */
+static __always_inline bool send_facts(
+	struct stack_buffer *b, const struct bpf_probe_site *site, uint32_t index)
+{
+	struct bpf_probe_event *e = (struct bpf_probe_event *)&b->record.launch;
+	const uint64_t *registers = b->walker.start.registers;
+	uint64_t text = 0;
+	long size = 0;
+
+	e->head.time_ns = bpf_ktime_get_ns();
+	e->head.instance = index + 1;
+	e->head.correlation = 0;
+	e->head.call_kind = 0;
+	e->head.observed = BPF_CALL_FACTS;
+	e->head.waited_ns = 0;
+	e->unread = 0;
+	for (int i = 0; i < BPF_PROBE_VALUES; i++)
+		if (!read_argument(&site->values[i], registers, &e->values[i]))
+			e->unread |= 1u << i;
+	if (read_argument(&site->text, registers, &text))
+		size = bpf_probe_read_user_str(e->text, sizeof(e->text), (const void *)text);
+	if (size <= 0) {
+		e->unread |= 1u << BPF_PROBE_VALUES;
+		e->text[0] = '\0';
+		size = 1;
+	}
+	e->text_size = (uint32_t)size;
+	return !bpf_ringbuf_output(&launches, e, sizeof(*e), wakeup_flags(&launches));
+}
+
+/* A driver tells what it does. */
+SEC("uprobe")
+int on_driver_probe(struct pt_regs *ctx)
+{
+	struct stack_buffer *b = own_buffer(bpf_get_current_task_btf());
+	uint32_t index = bpf_get_attach_cookie(ctx);
+	const struct bpf_probe_site *site = bpf_map_lookup_elem(&probe_sites, &index);
+
+	if (calls_another)
+		bpf_tail_call(ctx, &no_programs, 0);
+	if (!b || !site)
+		return 0;
+	arch_number_registers(b->walker.start.registers, ctx);
+	if (!send_facts(b, site, index)) {
+		count(&lost.probed);
+		return 0;
+	}
+	if (!site->wants_stack)
+		return 0;
+	b->record.launch.observed = BPF_CALL_PROBED;
+	send_call(ctx, b, CPU_BUFFERS, INSIDE);
 	return 0;
 }
 

@@ -4,7 +4,8 @@
  * and of the counters beside them. Included by both sides.
  *
  *	samples   struct bpf_sample_event, stack
- *	launches  struct bpf_launch_event, stack: of the launch marker, and of observed calls
+ *	launches  struct bpf_launch_event, stack: of the launch marker, of observed calls, and of probes of
+ *		  drivers; in front of the latter struct bpf_probe_event
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
  *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event;
  *		  struct bpf_asleep_event
@@ -185,7 +186,16 @@ struct bpf_asleep_event {
 	uint64_t kernel[BPF_KERNEL_DEPTH_MAX]; /* no more are sent than there are */
 };
 
-/* The frames begin with the caller of the marker, or of the observed call. */
+/* Who reports a call. */
+enum bpf_call_source {
+	BPF_CALL_MARKED = 0,
+	BPF_CALL_OBSERVED, /* the kernel saw the call (struct bpf_observed) */
+	BPF_CALL_PROBED,   /* a probe of the driver's own; `instance` is its site's index plus 1 */
+	BPF_CALL_FACTS,	   /* what that says: it is a struct bpf_probe_event */
+};
+
+/* The frames begin with the caller of the marker, or of the observed call; of a probe with the
+ * function that has it. */
 struct bpf_launch_event {
 	uint64_t time_ns;
 	uint32_t pid;
@@ -193,7 +203,7 @@ struct bpf_launch_event {
 	uint32_t instance;
 	uint32_t correlation; /* observed: which call */
 	uint32_t call_kind;   /* so too: 0 */
-	uint32_t observed;    /* the kernel saw the call (struct bpf_observed) */
+	uint32_t observed;    /* enum bpf_call_source */
 	uint64_t waited_ns;   /* so too: up to time_ns; 0: it is no call that waits */
 	struct bpf_stack stack;
 };
@@ -219,6 +229,45 @@ struct bpf_observed {
 #define BPF_COOKIE_INDEX     32 /* the bit that it begins at */
 #define BPF_COOKIE_WAITS     (1ull << 31)
 #define BPF_COOKIE_CALL_MASK 0xffffull
+
+enum bpf_operand {
+	BPF_CONSTANT = 1, /* `value` */
+	BPF_REGISTER,	  /* `base`, without its lowest `shift` bits */
+	BPF_MEMORY,	  /* at base + index * scale + value */
+};
+
+/* Where an argument of a driver's own probe is, as struct usdt_argument (elf/usdt.h) has it. Of one
+ * that is a text: where the text begins. */
+struct bpf_argument {
+	uint8_t kind; /* enum bpf_operand; 0: it is not read */
+	uint8_t size;
+	uint8_t is_signed;
+	uint8_t shift;
+	uint8_t base, index;
+	uint8_t scale;
+	uint8_t unused;
+	int64_t value;
+};
+
+#define BPF_PROBE_SITES	 1024
+#define BPF_PROBE_VALUES 3
+#define BPF_PROBE_TEXT	 1024
+
+/* A site of such a probe, an entry of `probe_sites`, by the cookie. */
+struct bpf_probe_site {
+	struct bpf_argument values[BPF_PROBE_VALUES];
+	struct bpf_argument text;
+	uint32_t wants_stack; /* a BPF_CALL_PROBED of the same thread and time follows */
+	uint32_t reserved;
+};
+
+struct bpf_probe_event {
+	struct bpf_launch_event head; /* without a stack */
+	uint64_t values[BPF_PROBE_VALUES];
+	uint32_t unread; /* bits: values, and (BPF_PROBE_VALUES) the text that could not be read */
+	uint32_t text_size; /* with its NUL, which is there also where the text was cut */
+	char text[BPF_PROBE_TEXT];
+};
 
 /* Which mappings are a process's; value of `spaces`. */
 struct bpf_space {
@@ -287,4 +336,5 @@ struct bpf_losses {
 	uint64_t waits;
 	uint64_t accounts; /* threads whose CPU time is not reported */
 	uint64_t observed; /* calls */
+	uint64_t probed;   /* hits of drivers' own probes */
 };

@@ -50,6 +50,10 @@ struct record {
 	uint64_t words[BPF_PART_FRAMES];
 };
 
+_Static_assert(sizeof(struct bpf_probe_event) - sizeof(struct bpf_launch_event) <=
+		       sizeof(((struct record *)0)->words),
+	"what a probe says is built where a stack comes to be");
+
 /* Where records of a kind go, and where the one in a buffer begins. */
 struct destination {
 	void *ring;

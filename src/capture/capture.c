@@ -112,6 +112,7 @@ static int count_losses(struct capture *c)
 	error = error
 			?: profile_count_loss(
 				   c->w, LOSS_CALLS_OBSERVED, now.observed - before->observed);
+	error = error ?: profile_count_loss(c->w, LOSS_DRIVER_PROBES, now.probed - before->probed);
 	*before = now;
 	return error;
 }
@@ -212,6 +213,8 @@ int capture_drain(struct capture *c, bool *ret_busy)
 		error = capture_drain_perf(c, snapshot_ns);
 	error = error ?: count_mappings(c);
 	error = error ?: capture_update_files(c);
+	if (!error && c->drivers)
+		error = driver_probes_look(c->drivers);
 	error = error ?: capture_update_tables(c);
 	error = error ?: capture_read_asleep(c);
 	python_names_settle(c->names, WAIT_NAMES_NS);
@@ -220,6 +223,8 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	error = error ?: capture_count_python(c);
 	if (!error && c->stopped)
 		error = files_finish(c->files, FINISH_FILES_NS) ?: capture_update_files(c);
+	if (!error && c->stopped && c->drivers)
+		error = driver_probes_finish(c->drivers);
 	error = error ?: note_locations(c, snapshot_ns);
 	if (!error)
 		*ret_busy = busy;
@@ -352,12 +357,20 @@ static int open_observing(struct capture *c, const struct capture_options *optio
 	return refuse_to_observe(c, error_text());
 }
 
+static int open_drivers(struct capture *c, const struct capture_options *options)
+{
+	if (!options->drivers.kernel || !c->programs || !programs_can_probe_drivers(c->programs))
+		return 0;
+	return driver_probes_open(&c->drivers, c, options->drivers);
+}
+
 static int open_parts(struct capture *c, const struct capture_options *options)
 {
 	int error = files_new(&c->files, &options->files); /* processes begin meanwhile */
 
 	error = error ?: open_programs(c, options);
 	error = error ?: open_observing(c, options);
+	error = error ?: open_drivers(c, options);
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, capture_is_reported(c));
@@ -476,6 +489,7 @@ void capture_close(struct capture *c)
 	perf_times_release(&c->perf_times);
 	free(c->perf_stack);
 	capture_close_observing(c);
+	driver_probes_free(c->drivers);
 	programs_close(c->programs);
 	vec_release(&c->ended);
 	vec_release(&c->seen);
@@ -628,6 +642,8 @@ int capture_stop(struct capture *c)
 	c->stopped = true;
 	if (c->perf)
 		return error ?: perf_samples_stop(c->perf);
+	if (c->drivers)
+		driver_probes_stop(c->drivers);
 	return error || !c->programs ? error : programs_stop(c->programs);
 }
 
@@ -720,6 +736,8 @@ struct api_visit {
 
 static void visit_apis(const struct api_visit *v, uint32_t pid, uint32_t process, uint32_t apis)
 {
+	uint32_t used = vendor_apis_used(apis);
+
 	vendors_foreach(vendor)
 	{
 		const struct capture_api_use use = {.pid = pid,
@@ -728,7 +746,7 @@ static void visit_apis(const struct api_visit *v, uint32_t pid, uint32_t process
 			.name = (*vendor)->apis->name,
 			.unseen = (*vendor)->unseen};
 
-		if (apis & 1u << use.api)
+		if (used & 1u << use.api)
 			v->visit(v->context, &use);
 	}
 }

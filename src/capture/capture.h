@@ -19,6 +19,7 @@
 
 #include "capture/files.h"
 #include "wire/marker.h"
+#include "profile/driver_news.h"
 #include "profile/gpu_events.h"
 #include "profile/walker_news.h"
 #include "profile/tasks.h"
@@ -33,7 +34,8 @@ struct capture_options {
 	uint64_t wait_min_ns;	/* with stacks where they last at least so long */
 	bool observes;		/* calls of programs that cannot be joined (capture_observe) */
 	uint32_t overhead;	/* of that, in millionths of the time; 0: calls are all observed */
-	bool whole_system;	/* samples of every process, not of the tracked trees only */
+	struct driver_news drivers; /* of what drivers say by probes of their own */
+	bool whole_system;	    /* samples of every process, not of the tracked trees only */
 	/* go on where BPF programs cannot be had, for libraries that walk by themselves; nothing
 	 * else is recorded then */
 	bool libraries_walk;

@@ -36,6 +36,8 @@ static int report_leaving(struct capture *c, uint32_t pid)
 {
 	const struct walker_news *news = &c->news;
 
+	if (c->drivers)
+		driver_probes_leave(c->drivers, pid);
 	return news->leaves && processes_find(c->processes, pid) ? news->leaves(news->context, pid)
 								 : 0;
 }

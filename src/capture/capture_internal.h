@@ -11,6 +11,7 @@
 #include "capture/cpu_accounts.h"
 #include "capture/capture.h"
 #include "capture/changes.h"
+#include "capture/driver_probes.h"
 #include "capture/files.h"
 #include "capture/modules.h"
 #include "capture/pending.h"
@@ -65,12 +66,13 @@ struct capture {
 	uint32_t perf_first_thread;   /* of the profile: its, or the attached process's first */
 	uint64_t perf_lost;
 	bool perf_times_written;
-	struct perf_python *perf_python;   /* Python's frames of these */
-	char *refusal;			   /* why there are no programs */
-	char *perf_refusal;		   /* and why none of these samples */
-	char *waits_refusal;		   /* why they record no waits */
-	char *observe_refusal;		   /* and why they observe no calls */
-	struct observing *observing;	   /* NULL: nobody is to be observed */
+	struct perf_python *perf_python; /* Python's frames of these */
+	char *refusal;			 /* why there are no programs */
+	char *perf_refusal;		 /* and why none of these samples */
+	char *waits_refusal;		 /* why they record no waits */
+	char *observe_refusal;		 /* and why they observe no calls */
+	struct driver_probes *drivers;	 /* NULL: nobody wants what they say, or it cannot be had */
+	struct observing *observing;	 /* NULL: nobody is to be observed */
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
 	struct files *files;
 	uint64_t files_unreadable; /* of files_unreadable, what is in the profile */

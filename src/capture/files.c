@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -93,6 +94,7 @@ static void end_look(struct look *l)
 		close(l->answer.debug_fd);
 	free(l->answer.facts);
 	free(l->answer.offsets);
+	free(l->answer.data);
 	free(l->path);
 	free(l);
 }
@@ -231,6 +233,22 @@ static int copy_offsets(struct look *l, const void *data, size_t size)
 	return 0;
 }
 
+static int copy_data(struct look *l, const void *data, size_t size)
+{
+	l->answer.data = malloc(size + 1);
+	if (!l->answer.data)
+		return -ENOMEM;
+	if (size)
+		memcpy(l->answer.data, data, size);
+	l->answer.data_size = size;
+	return 0;
+}
+
+static bool is_answered_by_data(const struct look *l)
+{
+	return l->question.purpose == FILES_PROBES || l->question.purpose == FILES_IMAGE;
+}
+
 static int receive_answer(struct look *l, const struct child_reply *reply)
 {
 	uint32_t start;
@@ -241,6 +259,8 @@ static int receive_answer(struct look *l, const struct child_reply *reply)
 		return reply->error;
 	if (l->question.purpose == FILES_FUNCTIONS)
 		return copy_offsets(l, reply->data, reply->size);
+	if (is_answered_by_data(l))
+		return copy_data(l, reply->data, reply->size);
 	if (l->question.purpose == FILES_THREAD_START) {
 		if (reply->size != sizeof(start))
 			return -EPROTO;
@@ -274,10 +294,11 @@ static int ask(struct look *l, struct child *child, struct child_request *r, chi
 	return error;
 }
 
-/* Copies take memory until they are closed: there is a limit to them. */
-static int count_copy(struct files *f, const struct opened *opened)
+/* Copies take memory until they are closed: there is a limit to them. Of those that were asked for,
+ * whoever asked has one. */
+static int count_copy(struct files *f, const struct files_question *q, const struct opened *opened)
 {
-	if (!opened->copied)
+	if (!opened->copied || q->copy_bytes)
 		return 0;
 	if (opened->identity.size > OPEN_COPIES_BYTES - f->copied_bytes)
 		return -EFBIG;
@@ -293,7 +314,7 @@ static void on_debug_file(void *context, uint64_t tag, struct child_reply *reply
 	l->unanswered = reply->unanswered;
 	if (reply->size == sizeof(opened))
 		memcpy(&opened, reply->data, sizeof(opened));
-	if (!reply->error && !count_copy(l->files, &opened)) {
+	if (!reply->error && !count_copy(l->files, &l->question, &opened)) {
 		l->answer.debug_fd = reply->fd;
 		reply->fd = -1;
 	}
@@ -338,9 +359,19 @@ static void on_read(void *context, uint64_t tag, struct child_reply *reply)
 		finish(l, 0); /* counted, but the rest is there */
 }
 
+/* A module's name begins with that of its format, and a colon. */
+static struct code_question code_question_of(const struct files_question *q)
+{
+	struct code_question c = {0};
+
+	snprintf(c.module, sizeof(c.module), "%s:", q->names);
+	return c;
+}
+
 static int ask_reader(struct look *l)
 {
 	const struct files_question *q = &l->question;
+	struct code_question code;
 	struct child_request r = {
 		.kind = READER_INSPECT,
 		.limit_ns = INSPECT_LIMIT_NS,
@@ -351,8 +382,13 @@ static int ask_reader(struct look *l)
 		r.kind = READER_THREAD_START;
 		r.data = &q->thread_start;
 		r.size = sizeof(q->thread_start);
-	} else if (q->purpose == FILES_FUNCTIONS) {
-		r.kind = READER_FUNCTIONS;
+	} else if (q->purpose == FILES_IMAGE) {
+		code = code_question_of(q);
+		r.kind = READER_CODE_KERNELS;
+		r.data = &code;
+		r.size = sizeof(code);
+	} else if (q->purpose == FILES_FUNCTIONS || q->purpose == FILES_PROBES) {
+		r.kind = q->purpose == FILES_PROBES ? READER_PROBES : READER_FUNCTIONS;
 		r.data = q->names;
 		r.size = q->names_size;
 	}
@@ -362,7 +398,7 @@ static int ask_reader(struct look *l)
 static bool wants_a_reader(const struct look *l)
 {
 	return l->question.purpose == FILES_FACTS || l->question.purpose == FILES_THREAD_START ||
-	       l->question.purpose == FILES_FUNCTIONS;
+	       l->question.purpose == FILES_FUNCTIONS || is_answered_by_data(l);
 }
 
 static void on_opened(void *context, uint64_t tag, struct child_reply *reply)
@@ -377,7 +413,7 @@ static void on_opened(void *context, uint64_t tag, struct child_reply *reply)
 		memcpy(&l->answer.opened, reply->data, sizeof(l->answer.opened));
 		l->answer.fd = reply->fd;
 		reply->fd = -1;
-		error = count_copy(l->files, &l->answer.opened);
+		error = count_copy(l->files, &l->question, &l->answer.opened);
 	}
 	if (!error && wants_a_reader(l))
 		error = ask_reader(l);
@@ -396,6 +432,7 @@ static struct open_mapped mapped_request(const struct look *l)
 		.device = q->mapped->device,
 		.inode = q->mapped->inode,
 		.if_gone = l->files->if_gone,
+		.copy_bytes = q->copy_bytes,
 	};
 }
 
@@ -466,6 +503,20 @@ static int read_functions_here(struct look *l)
 	return error;
 }
 
+static int read_data_here(struct look *l)
+{
+	const struct files_question *q = &l->question;
+	struct code_question code = code_question_of(q);
+	struct buf b = BUF_INIT;
+	int error = q->purpose == FILES_PROBES
+			    ? reader_probes(l->answer.fd, q->names, q->names_size, &b)
+			    : reader_kernels(l->answer.fd, code.module, &b);
+
+	error = error ?: copy_data(l, b.data, b.size);
+	buf_release(&b);
+	return error;
+}
+
 static int read_here(struct look *l)
 {
 	const struct files_question *q = &l->question;
@@ -482,6 +533,8 @@ static int read_here(struct look *l)
 	}
 	if (q->purpose == FILES_FUNCTIONS)
 		return read_functions_here(l);
+	if (is_answered_by_data(l))
+		return read_data_here(l);
 	error = make_facts(l);
 	error = error ?: reader_inspect(a->fd, a->facts);
 	if (error)
@@ -504,7 +557,7 @@ static int look_here(struct look *l)
 		return opener_open_map(&map, &a->opened, &a->fd);
 	mapped = mapped_request(l);
 	error = opener_open_mapped(&mapped, l->path, &a->opened, &a->fd);
-	error = error ?: count_copy(l->files, &a->opened);
+	error = error ?: count_copy(l->files, q, &a->opened);
 	return error || !wants_a_reader(l) ? error : read_here(l);
 }
 

@@ -27,6 +27,8 @@ enum files_purpose {
 	FILES_THREAD_START, /* and whether a thread begins at an offset */
 	FILES_PERF_MAP,	    /* the perf map of the process, no file of a mapping */
 	FILES_FUNCTIONS,    /* the file, and where some functions begin in it */
+	FILES_PROBES,	    /* the file, and where probes are in it (elf/usdt.h) */
+	FILES_IMAGE,	    /* a copy of an image of GPU code, and its kernels */
 };
 
 struct files_answer {
@@ -40,16 +42,22 @@ struct files_answer {
 	/* of FILES_FUNCTIONS, if there is no error: of each name, as READER_FUNCTIONS has them */
 	uint64_t *offsets;
 	size_t offset_count;
+	/* of FILES_PROBES and FILES_IMAGE, if there is no error: what READER_PROBES and
+	 * READER_CODE_KERNELS reply */
+	void *data;
+	size_t data_size;
 };
 
 struct files_question {
 	enum files_purpose purpose;
 	bool wait; /* a moment */
 	uint32_t pid;
-	const char *path; /* valid until it is answered */
-	const struct mapped_file *mapped;
+	const char *path;		  /* valid until it is answered */
+	const struct mapped_file *mapped; /* of FILES_IMAGE: without a place and an inode */
+	uint64_t copy_bytes;		  /* of FILES_IMAGE: no larger one is opened */
 	struct thread_start_question thread_start;
-	/* of FILES_FUNCTIONS: each with a NUL behind it; valid until it is answered */
+	/* of FILES_FUNCTIONS and FILES_PROBES: each with a NUL behind it; of FILES_IMAGE: the
+	 * name of the format. Valid until it is answered */
 	const char *names;
 	size_t names_size;
 	/* Called once, unless the files are freed before: 0, or an error that ends the

@@ -192,6 +192,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->maps_gpu_driver = false;
 	process->maps_joinable = false;
 	process->maps_apis = 0;
+	process->maps_probed = false;
 	process->replaced_sent = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
@@ -231,6 +232,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	process->maps_gpu_driver |= vendor_is_any_driver(path);
 	process->maps_joinable |= vendor_is_driver_library(path);
 	process->maps_apis |= vendor_apis_of_driver(path);
+	process->maps_probed |= vendor_of_probed_driver(path) != NULL;
 	note_interpreter(p, process, &m);
 	processes_touch(p, process);
 	error = address_space_add(&process->space, &m);

@@ -22,14 +22,16 @@ struct process {
 	bool maps_gpu_driver;
 	bool maps_joinable; /* a driver by which it can be joined */
 	uint32_t maps_apis; /* others, by their APIs: vendor_apis_of_driver */
+	bool maps_probed;   /* a driver that may have probes (driver_probes.h), since that looked */
 	uint32_t threads;   /* that live; only where their ends are reported */
 	bool touched;	    /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
-	uint64_t replaced_sent; /* of space->replaced, what was sent to the walkers */
-	uint64_t mapped_ns;	/* when it last mapped code, as far as changes were applied */
-	uint64_t maps_read_ns;	/* when /proc/PID/maps was last read; 0: never */
-	uint64_t maps_pause_ns; /* and how long not to read it again */
+	uint64_t replaced_sent;	 /* of space->replaced, what was sent to the walkers */
+	uint64_t mapped_ns;	 /* when it last mapped code, as far as changes were applied */
+	uint64_t maps_read_ns;	 /* when /proc/PID/maps was last read; 0: never */
+	uint64_t maps_pause_ns;	 /* and how long not to read it again */
+	uint64_t probed_read_ns; /* when that was last done for maps_probed; 0: never */
 };
 
 struct processes;

@@ -140,3 +140,19 @@ enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KI
 	memset(ret_cost_ns, 0, LAUNCH_MARKER_KINDS * sizeof(*ret_cost_ns));
 	return LAUNCH_MARKER_NONE;
 }
+
+bool programs_can_probe_drivers(const struct programs *p)
+{
+	return false;
+}
+
+int programs_put_probe_sites(
+	struct programs *p, uint32_t first, const struct bpf_probe_site *sites, size_t count)
+{
+	return not_built();
+}
+
+int programs_probe_driver(struct programs *p, const struct uprobe_places *places)
+{
+	return not_built();
+}

@@ -47,6 +47,7 @@ struct programs {
 	bool launches;
 	bool waits;
 	bool observes;
+	bool probes_drivers;
 	bool pid_namespace; /* we are in one, and count pids as it does */
 	bool sees_maps;	    /* the programs see when code is mapped */
 	char *library;
@@ -150,14 +151,20 @@ static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
 
 /* ------------------------------------------------------------------ the kernel */
 
+static bool is_before(const struct utsname *u, int major, int minor)
+{
+	int has_major = 0, has_minor = 0;
+
+	return sscanf(u->release, "%d.%d", &has_major, &has_minor) == 2 &&
+	       (has_major < major || (has_major == major && has_minor < minor));
+}
+
 /* What can be checked without loading. */
 static int check_kernel(void)
 {
 	struct utsname u;
-	int major = 0, minor = 0;
 
-	if (!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
-		(major < 5 || (major == 5 && minor < 10)))
+	if (!uname(&u) && is_before(&u, 5, 10))
 		return error_set(
 			-ENOTSUP, "CPU stacks need Linux 5.10 or later, this is %s", u.release);
 	if (access(BTF_PATH, R_OK))
@@ -240,6 +247,19 @@ static void configure_observing(struct programs *p, bool wanted)
 	uprobe_prepare_multi(bpf->progs.on_observed_return);
 }
 
+/* Before Linux 6.10 probes within a process see its first thread only. */
+static void configure_driver_probes(struct programs *p, bool wanted)
+{
+	struct utsname u;
+
+	wanted &= !uname(&u) && !is_before(&u, 6, 10);
+	bpf_program__set_autoload(p->bpf->progs.on_driver_probe, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.probe_sites, wanted);
+	if (wanted)
+		uprobe_prepare_multi(p->bpf->progs.on_driver_probe);
+	p->probes_drivers = wanted;
+}
+
 static void configure(struct programs *p, const struct capture_options *options, bool multi)
 {
 	struct capture_bpf *bpf = p->bpf;
@@ -262,6 +282,7 @@ static void configure(struct programs *p, const struct capture_options *options,
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
 	}
 	configure_observing(p, options->observes);
+	configure_driver_probes(p, options->drivers.kernel && multi && storage);
 	configure_waits(p, options->waits);
 	configure_accounts(p, options->sample_hz > 0);
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
@@ -708,6 +729,32 @@ int programs_observe(struct programs *p, const struct uprobe_places *places)
 		places);
 }
 
+/* ------------------------------------------------------------------ probes of drivers */
+
+bool programs_can_probe_drivers(const struct programs *p)
+{
+	return p->probes_drivers;
+}
+
+int programs_put_probe_sites(
+	struct programs *p, uint32_t first, const struct bpf_probe_site *sites, size_t count)
+{
+	int map = bpf_map__fd(p->bpf->maps.probe_sites);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t index = first + (uint32_t)i;
+
+		if (bpf_map_update_elem(map, &index, &sites[i], BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+int programs_probe_driver(struct programs *p, const struct uprobe_places *places)
+{
+	return uprobe_attach_within(p->bpf->progs.on_driver_probe, places);
+}
+
 /* ------------------------------------------------------------------ data for walks */
 
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
@@ -866,6 +913,7 @@ struct bpf_losses programs_losses(struct programs *p, bool last)
 		.waits = __atomic_load_n(&lost->waits, __ATOMIC_RELAXED),
 		.accounts = __atomic_load_n(&lost->accounts, __ATOMIC_RELAXED),
 		.observed = __atomic_load_n(&lost->observed, __ATOMIC_RELAXED),
+		.probed = __atomic_load_n(&lost->probed, __ATOMIC_RELAXED),
 	};
 }
 

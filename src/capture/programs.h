@@ -43,6 +43,14 @@ struct bpf_observed *programs_observed(struct programs *p);
  * descriptor, which removes them when it is closed, or -errno. */
 int programs_observe(struct programs *p, const struct uprobe_places *places);
 
+/* Sites of drivers' own probes: from `first` on, BPF_PROBE_SITES in all. 0 or -errno. */
+int programs_put_probe_sites(
+	struct programs *p, uint32_t first, const struct bpf_probe_site *sites, size_t count);
+/* Puts probes on them, in one process; cookies are their numbers. A descriptor, which removes them
+ * when it is closed, or -errno. Only where options asked for it, and the kernel has multi links. */
+int programs_probe_driver(struct programs *p, const struct uprobe_places *places);
+bool programs_can_probe_drivers(const struct programs *p);
+
 /*
  * The data that walks need (bpf/events.h); only with samples or launches.
  *

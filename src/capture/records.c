@@ -112,7 +112,8 @@ int records_handle_sample(struct capture *c, const void *record, size_t size)
 /* The arguments of the marker come from the profiled program, which may call it with anything. */
 static bool is_plausible(const struct bpf_launch_event *e)
 {
-	return e->instance && (e->observed || (e->call_kind && e->call_kind < CALL_KINDS));
+	return e->instance && e->observed <= BPF_CALL_PROBED &&
+	       (e->observed || (e->call_kind && e->call_kind < CALL_KINDS));
 }
 
 int records_handle_launch(struct capture *c, const void *record, size_t size)
@@ -122,6 +123,8 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 	struct raw_stack raw;
 	int whole, error;
 
+	if (size >= sizeof(*e) && e->observed == BPF_CALL_FACTS && c->drivers)
+		return driver_probes_facts(c->drivers, record, size);
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_STACKS_INVALID, 1);
 	if (!is_plausible(e))
@@ -140,6 +143,9 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
 	c->launch_stacks++;
+	if (!error && e->observed == BPF_CALL_PROBED && c->drivers)
+		return driver_probes_stack(
+			c->drivers, e, launch.thread, launch.stack, launch.incomplete);
 	if (!error && e->observed)
 		return profile_count_incomplete(c->w, launch.incomplete)
 			       ?: capture_add_observed(c, e, launch.thread, launch.stack);

@@ -45,6 +45,7 @@ int uprobe_attach_within(const struct bpf_program *program, const struct uprobe_
 		.path = (uintptr_t)places->path,
 		.offsets = (uintptr_t)places->offsets,
 		.cookies = (uintptr_t)places->cookies,
+		.reference_counter_offsets = (uintptr_t)places->counters,
 		.count = (uint32_t)places->count,
 		.multi_flags = places->at_return ? UPROBE_MULTI_RETURN : 0,
 		.pid = places->pid,

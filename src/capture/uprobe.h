@@ -37,6 +37,7 @@ int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const cha
 struct uprobe_places {
 	const char *path; /* of the file that they are in */
 	const uint64_t *offsets, *cookies;
+	const uint64_t *counters; /* offsets of words to be counted up meanwhile, or 0; or NULL */
 	size_t count;
 	uint32_t pid;
 	bool at_return; /* of the functions that begin there */

@@ -93,18 +93,23 @@ static int missing(const char *path)
 	return -ENOENT;
 }
 
+int cmd_check_file(const struct user *user, const char *path)
+{
+	if (!strcmp(path, "-") || !access(path, R_OK))
+		return 0;
+	if (errno == ENOENT)
+		return missing(path);
+	if (!user->name)
+		return 0;
+	/* Whoever opens it says what else is wrong. */
+	return errno == EACCES || errno == EPERM ? place_error(user, -errno, "read", path) : 0;
+}
+
 int cmd_become_caller(struct user *ret, const char *path)
 {
 	int error = user_become_caller(ret);
 
-	if (error || !strcmp(path, "-") || !access(path, R_OK))
-		return error;
-	if (errno == ENOENT)
-		return missing(path);
-	if (!ret->name)
-		return 0;
-	/* Whoever opens it says what else is wrong. */
-	return errno == EACCES || errno == EPERM ? place_error(ret, -errno, "read", path) : 0;
+	return error ?: cmd_check_file(ret, path);
 }
 
 bool cmd_is_terminal(const char *path)

@@ -69,6 +69,8 @@ int cmd_print(int fd, const struct buf *lines);
  * -errno with error_text; *ret is to be released in either case.
  */
 int cmd_become_caller(struct user *ret, const char *path);
+/* The latter half, of one more file. */
+int cmd_check_file(const struct user *user, const char *path);
 /* Whether what is written to a path ("/dev/stdout") goes to a terminal, which is no place for files
  * that are not text. */
 bool cmd_is_terminal(const char *path);

@@ -58,6 +58,7 @@ struct record {
 	uint64_t counter_interval_ns, wait_min_ns;
 	double wait_seconds;
 	double probe_seconds; /* of --probe-interval; 0: none */
+	bool sanitizer;	      /* which is refused */
 	const char *drivers;  /* NULL: not wanted; "": all */
 	bool off_cpu;
 	bool whole_system, observes, cpu_only, gpu_only, as_root, queue_times, markers, finalize,
@@ -392,6 +393,8 @@ static int parse(struct record *r, int argc, char **argv)
 			"repeated"),
 		OPTION_STRING(0, "probe-only", "GLOB", &r->programs.plan.only,
 			"run them only in kernels of this name, mangled or readable"),
+		OPTION_FLAG(0, "sanitizer", &r->sanitizer,
+			"refused: it is of 'xpuprof probe', as recordings need what it takes"),
 		OPTION_SECONDS(0, "probe-interval", "SECONDS", &r->probe_seconds,
 			"write what changes in their maps each SECONDS, not only at the end"),
 		OPTION_MAYBE("probe-cost", "MS", programs_parse_turn, &r->programs,
@@ -485,6 +488,10 @@ static int check(const struct record *r, char **command)
 		return options_wrong(
 			&usage, r->cpu_only ? "--probe is about GPU work, and --cpu-only wants none"
 					    : "--probe needs a command to start");
+	if (r->sanitizer)
+		return options_wrong(&usage,
+			"--sanitizer is for 'xpuprof probe': its library takes the interface that "
+			"recordings need");
 	if (r->programs.plan.only && !r->programs.objects.count)
 		return options_wrong(&usage, "--probe-only needs --probe");
 	if (r->programs.plan.turn_ns && !r->programs.objects.count)

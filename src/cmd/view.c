@@ -17,16 +17,16 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/view_args.h"
 #include "page/page.h"
 
 static const struct option_usage usage = {
 	.command = "view",
 	.operands = "FILE",
-	.synopsis = "[options] [FILE]",
+	.synopsis = "[options] [FILE]\n       xpuprof view [options] FIRST SECOND",
 	.summary = "Shows a recording in the browser: when something happened, and the flame graph "
 		   "of\n"
-		   "any range. FILE is profile.xpu unless given. Ctrl-C ends it.",
+		   "any range; or the second of two, compared with the first. FILE is profile.xpu\n"
+		   "unless given. Ctrl-C ends it.",
 };
 
 struct viewing {
@@ -153,12 +153,18 @@ static int serve(struct viewing *v)
 	}
 }
 
-static int view(const char *path, unsigned long port, bool browser)
+/* What is to be shown. */
+struct view_files {
+	const char *paths[PAGE_RECORDINGS_MAX];
+	size_t count;
+};
+
+static int view(const struct view_files *files, unsigned long port, bool browser)
 {
 	struct viewing v = {.signals = -1};
 	sigset_t before;
 	char where[32];
-	int error = page_open(&v.page, path);
+	int error = page_open(&v.page, files->paths, files->count);
 
 	snprintf(where, sizeof(where), "127.0.0.1:%lu", port);
 	error = error ?: http_open(where, &v.http);
@@ -180,11 +186,26 @@ static int view(const char *path, unsigned long port, bool browser)
 	return error;
 }
 
+static int take_files(struct view_files *f, int argc, char **argv, int first)
+{
+	if (argc - first > PAGE_RECORDINGS_MAX)
+		return options_wrong(&usage,
+			"one recording, or two that are compared: not '%s' too",
+			argv[first + PAGE_RECORDINGS_MAX]);
+	f->paths[0] = "profile.xpu";
+	f->count = 1;
+	for (int n = first; n < argc; n++) {
+		f->paths[n - first] = argv[n];
+		f->count = (size_t)(n - first) + 1;
+	}
+	return EXIT_OK;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	bool no_browser = false;
 	unsigned long port = 0;
-	const char *path;
+	struct view_files files;
 	struct user user;
 	const struct option_spec specs[] = {
 		OPTION_NUMBER(
@@ -196,11 +217,12 @@ int cmd_view(int argc, char **argv)
 
 	if (first < 0)
 		return options_status(first);
-	path = view_arg_file(&usage, argc, argv, first);
-	if (!path)
+	if (take_files(&files, argc, argv, first))
 		return EXIT_USAGE;
-	error = cmd_become_caller(&user, path);
-	error = error ?: view(path, port, !no_browser);
+	error = cmd_become_caller(&user, files.paths[0]);
+	for (size_t n = 1; !error && n < files.count; n++)
+		error = cmd_check_file(&user, files.paths[n]);
+	error = error ?: view(&files, port, !no_browser);
 	user_release(&user);
 	return error ? cmd_failed() : EXIT_OK;
 }

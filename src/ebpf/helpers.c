@@ -49,6 +49,7 @@ static const struct ebpf_helper helpers[] = {
 	{HELPER_THREAD_NUMBER, "thread number", {0}},
 	{HELPER_CLOCK, "clock", {0}},
 	{HELPER_LOG2, "log2", {NUMBER}},
+	{HELPER_OF_ACCESS, "of access", {MAP}},
 };
 // clang-format on
 
@@ -64,6 +65,8 @@ const char *ebpf_helper_misplaced(int32_t id, const struct ebpf_site *site)
 {
 	if (id == HELPER_LINES && !ebpf_where_is_memory(site->where))
 		return "only programs for accesses to memory know which lines are accessed";
+	if (id == HELPER_OF_ACCESS && !ebpf_where_is_memory(site->where))
+		return "only programs for accesses to memory have values by access";
 	if (id == HELPER_COOKIE && site->where != EBPF_AT_EXIT)
 		return "only exit programs have a cookie";
 	if (id == HELPER_EXIT && site->where == EBPF_AT_EXIT)

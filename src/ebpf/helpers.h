@@ -46,6 +46,7 @@ enum helper {
 	HELPER_THREAD_NUMBER = 527,
 	HELPER_CLOCK = 528,
 	HELPER_LOG2 = 529,
+	HELPER_OF_ACCESS = 530,
 };
 
 enum helper_argument {

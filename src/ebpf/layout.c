@@ -85,6 +85,15 @@ static void part_copies(struct map_place *p)
 	p->stride = round_up(p->stride, COPY_ALIGN);
 }
 
+/* A number in a module and what modules before it have taken are each `accesses` at most. With a
+ * power of 2 the address of a copy takes one instruction less. */
+static void place_sites(struct map_place *p, uint32_t accesses)
+{
+	p->entry_bytes = ARENA_SITE_BYTES;
+	p->capacity = accesses;
+	p->stride = power_of_2((2 * (uint64_t)accesses + 1) * ARENA_SITE_BYTES);
+}
+
 static void place_entries(struct map_place *p, const struct ebpf_map *m, uint64_t threads)
 {
 	p->value_bytes = (uint32_t)round_up(m->value_size, 8);
@@ -155,6 +164,8 @@ static int place_map(struct map_place *p, const struct ebpf_map *m, const struct
 		return 0;
 	}
 	place_entries(p, m, options->threads);
+	if (p->shape == EBPF_SITES)
+		place_sites(p, options->accesses);
 	p->sum_bytes = sum_bytes(m, u->use);
 	make_copies(p, options->map_bytes);
 	p->bytes = p->stride * p->copies;
@@ -167,7 +178,8 @@ static int place_map(struct map_place *p, const struct ebpf_map *m, const struct
 static bool is_contended(const struct ebpf_object *o, const struct analysis *analyses, size_t count,
 	uint32_t map, const struct map_place *p)
 {
-	if (p->copies > 1 || (p->shape != EBPF_ARRAY && p->shape != EBPF_HASH))
+	if (p->copies > 1 ||
+		(p->shape != EBPF_ARRAY && p->shape != EBPF_HASH && p->shape != EBPF_SITES))
 		return false;
 	for (size_t i = 0; i < count && i < o->programs.count; i++)
 		if (o->programs.items[i].site.per_thread &&
@@ -192,6 +204,7 @@ int layout_make(struct layout *l, const struct ebpf_object *o, const struct anal
 
 	*l = (struct layout){.map_count = (uint32_t)o->maps.count,
 		.threads = options->threads,
+		.accesses = options->accesses,
 		.size = after ? after->size : ARENA_MAPS_AT};
 	if (after) {
 		l->first_address = after->first_address + after->map_count;

@@ -31,7 +31,9 @@ struct map_place {
 	/* From value to value; of a ring, from record to record; of a hash, from key to key. */
 	uint32_t entry_bytes;
 	uint64_t values_at; /* in a copy of a hash: behind all keys, its values */
-	uint32_t capacity;  /* entries in each copy */
+	/* Entries in each copy. An array by access has twice as many, as accesses use the others
+	 * whose number is too large: nobody reads those. */
+	uint32_t capacity;
 };
 
 struct layout {
@@ -40,18 +42,21 @@ struct layout {
 	uint32_t map_count;
 	uint32_t first_address; /* which of the arena's addresses is the first map's */
 	uint64_t threads;	/* that per-thread arrays have values for */
+	uint32_t accesses;	/* that arrays by access have values for */
 	uint64_t size;		/* of the arena */
 };
 
 struct layout_options {
 	uint64_t threads;
 	uint64_t map_bytes; /* that one map may take */
+	uint32_t accesses;
 	/* Of the object before this one in the same arena; NULL: it is the first. */
 	const struct layout *after;
 	uint32_t first_program; /* number of its first program */
 };
 
 #define LAYOUT_THREADS	 (1u << 20)
+#define LAYOUT_ACCESSES	 2000u
 #define LAYOUT_MAP_BYTES ((uint64_t)256 << 20)
 
 /* `analyses`: of all programs for the GPU. 0 or -errno with error_text (-EFBIG: a map is larger

@@ -16,6 +16,7 @@ static const struct ebpf_map_kind kinds[] = {
 	{1512, "per-thread array in host memory", EBPF_THREAD_ARRAY, true, false},
 	{1513, "GPU array in host memory", EBPF_ARRAY, true, false},
 	{1527, "GPU ring buffer", EBPF_RING, true, false},
+	{1601, "array by access", EBPF_SITES, false, false},
 };
 // clang-format on
 

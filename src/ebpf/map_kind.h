@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of maps that GPU programs can use. A type is a number in the object file; those from 1501
- * on are bpftime's (runtime/include/bpf_map, "GPU maps"), and mean here what they mean there. */
+ * on are bpftime's (runtime/include/bpf_map, "GPU maps"), and mean here what they mean there; 1601
+ * is ours. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +12,16 @@ enum ebpf_map_shape {
 	EBPF_SM_ARRAY,	   /* each multiprocessor has its own values */
 	EBPF_THREAD_ARRAY, /* each thread of the grid has its own values */
 	EBPF_HASH,
+	/* A value for each access to memory in the code of kernels: GPU programs have no key, and
+	 * readers one of struct ebpf_site_key. */
+	EBPF_SITES,
 	EBPF_RING,
+};
+
+struct ebpf_site_key {
+	uint64_t kernel; /* hash of its name */
+	uint32_t insn;	 /* number of the access in it */
+	uint32_t size;	 /* bytes that each lane accesses; 0: known only when it runs */
 };
 
 struct ebpf_map_kind {

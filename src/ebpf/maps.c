@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "wire/arena.h"
 #include "ebpf/object_internal.h"
 
 #define VALUE_MAX_BYTES	  (1u << 20)
@@ -36,7 +37,14 @@ static int check_map(const struct ebpf_map *m)
 			-EINVAL, "map '%s' has values of %u bytes", m->name, m->value_size);
 	if (m->kind->shape == EBPF_HASH && (!m->key_size || m->key_size > KEY_MAX_BYTES))
 		return error_set(-EINVAL, "map '%s' has keys of %u bytes", m->name, m->key_size);
-	if (m->kind->shape != EBPF_HASH && !is_ring && m->key_size != 4)
+	if (m->kind->shape == EBPF_SITES && m->key_size != sizeof(struct ebpf_site_key))
+		return error_set(-EINVAL, "map '%s' has keys of %u bytes, and not of %zu", m->name,
+			m->key_size, sizeof(struct ebpf_site_key));
+	if (m->kind->shape == EBPF_SITES && m->value_size > ARENA_SITE_BYTES)
+		return error_set(-EINVAL, "map '%s' has values of %u bytes, of at most %u", m->name,
+			m->value_size, ARENA_SITE_BYTES);
+	if (m->kind->shape != EBPF_HASH && m->kind->shape != EBPF_SITES && !is_ring &&
+		m->key_size != 4)
 		return error_set(-EINVAL, "map '%s' has keys of %u bytes, and not of 4", m->name,
 			m->key_size);
 	return 0;

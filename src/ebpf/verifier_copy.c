@@ -45,7 +45,8 @@ static uint32_t map_type(const struct ebpf_map *m)
 	}
 }
 
-/* How many values there are does not matter to the verifier. */
+/* How many values there are does not matter to the verifier. Those by access have no key in
+ * programs. */
 static void describe_map(const struct ebpf_map *m, union bpf_attr *attr)
 {
 	attr->map_type = map_type(m);
@@ -54,7 +55,7 @@ static void describe_map(const struct ebpf_map *m, union bpf_attr *attr)
 		attr->max_entries = PAGE;
 		return;
 	}
-	attr->key_size = m->key_size;
+	attr->key_size = m->kind->shape == EBPF_SITES ? sizeof(uint32_t) : m->key_size;
 	attr->value_size = m->value_size;
 	if (m->is_readonly)
 		attr->map_flags = BPF_F_RDONLY_PROG;
@@ -196,13 +197,32 @@ static int put_unknown_stub(struct verifier_copy *c, const struct ebpf_helper *h
 	return error;
 }
 
+/* (map) as bpf_map_lookup_elem(map, &key), with some key. */
+static int put_access_stub(struct verifier_copy *c)
+{
+	int error =
+		put(c, (struct bpf_insn){
+			       .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4});
+
+	error = error ?: put_move(c, BPF_REG_2, BPF_REG_10);
+	error = error
+			?: put(c, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K,
+					  .dst_reg = BPF_REG_2,
+					  .imm = -4});
+	return error ?: put_call(c, HELPER_LOOKUP);
+}
+
 static int put_stub(struct verifier_copy *c, int stub)
 {
 	int error;
 
 	c->stubs[stub] = (uint32_t)c->insns.count;
-	error = stub == PERF_STUB ? put_perf_stub(c)
-				  : put_unknown_stub(c, ebpf_helper(OF_GPUS + stub));
+	if (stub == PERF_STUB)
+		error = put_perf_stub(c);
+	else if (OF_GPUS + stub == HELPER_OF_ACCESS)
+		error = put_access_stub(c);
+	else
+		error = put_unknown_stub(c, ebpf_helper(OF_GPUS + stub));
 	return error ?: put(c, (struct bpf_insn){.code = INSN_EXIT});
 }
 

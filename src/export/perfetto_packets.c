@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/error.h"
 #include "base/protobuf.h"
@@ -95,7 +94,9 @@ static const char *const arguments[PACKET_ARGUMENTS] = {
 int packets_init(struct packets *p, struct output *o, const struct tree *t)
 {
 	*p = (struct packets){.output = o, .tree = t};
-	return interner_new(&p->names) || interner_new(&p->values) ? error_memory(SUBJECT) : 0;
+	if (interner_new(&p->names) || interner_new(&p->values))
+		return error_memory(SUBJECT);
+	return compressor_new(&p->compressor, LEVEL);
 }
 
 void packets_release(struct packets *p)
@@ -108,7 +109,8 @@ void packets_release(struct packets *p)
 	buf_release(&p->interned);
 	buf_release(&p->path);
 	buf_release(&p->block);
-	buf_release(&p->compressed);
+	compressor_free(p->compressor);
+	buf_release(&p->compressed_head);
 }
 
 void packet_begin(struct packets *p, uint64_t time_ns)
@@ -125,40 +127,42 @@ static void put_head(struct buf *b, size_t size)
 	protobuf_packed(b, size);
 }
 
-/* A packet whose contents are the packets of the block, compressed. */
-static int compress_block(struct packets *p)
+/* A packet whose contents are the packets of the block that was given last, compressed. */
+static int write_given(struct packets *p)
 {
-	uLongf size = compressBound(p->block.size);
-	Bytef *compressed = malloc(size);
+	const void *data;
+	size_t size;
+	int error = compressor_take(p->compressor, &data, &size);
 
-	if (!compressed || compress2(compressed, &size, (const Bytef *)p->block.data, p->block.size,
-				   LEVEL) != Z_OK) {
-		free(compressed);
+	if (error || !size)
+		return error;
+	buf_reset(&p->compressed_head);
+	protobuf_packed(&p->compressed_head, PACKET_COMPRESSED << 3 | SIZED);
+	protobuf_packed(&p->compressed_head, size);
+	buf_reset(&p->path);
+	put_head(&p->path, p->compressed_head.size + size);
+	if (p->path.failed || p->compressed_head.failed)
 		return error_memory(SUBJECT);
-	}
-	buf_reset(&p->compressed);
-	protobuf_bytes(&p->compressed, PACKET_COMPRESSED, compressed, size);
-	free(compressed);
-	return p->compressed.failed ? error_memory(SUBJECT) : 0;
+	output_write(p->output, p->path.data, p->path.size);
+	output_write(p->output, p->compressed_head.data, p->compressed_head.size);
+	output_write(p->output, data, size);
+	return output_error(p->output);
+}
+
+static int give_block(struct packets *p)
+{
+	int error = write_given(p);
+
+	if (!error)
+		compressor_give(p->compressor, &p->block);
+	return error;
 }
 
 int packets_flush(struct packets *p)
 {
-	int error;
+	int error = p->block.size ? give_block(p) : 0;
 
-	if (!p->block.size)
-		return 0;
-	error = compress_block(p);
-	if (error)
-		return error;
-	buf_reset(&p->path);
-	put_head(&p->path, p->compressed.size);
-	if (p->path.failed)
-		return error_memory(SUBJECT);
-	output_write(p->output, p->path.data, p->path.size);
-	output_write(p->output, p->compressed.data, p->compressed.size);
-	buf_reset(&p->block);
-	return output_error(p->output);
+	return error ?: write_given(p);
 }
 
 int packet_write(struct packets *p)
@@ -170,7 +174,7 @@ int packet_write(struct packets *p)
 	if (p->body.failed || p->interned.failed || p->block.failed)
 		return error_memory(SUBJECT);
 	buf_reset(&p->interned);
-	return p->block.size < BLOCK_BYTES ? 0 : packets_flush(p);
+	return p->block.size < BLOCK_BYTES ? 0 : give_block(p);
 }
 
 static void put_entry(struct buf *b, uint32_t field, uint32_t id, const char *text, size_t size)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "export/compressor.h"
 #include "export/output.h"
 #include "view/tree/tree.h"
 
@@ -53,9 +54,10 @@ struct packets {
 	struct interner *names, *values;
 	struct vec(uint8_t) frames, stacks; /* by id: sent */
 	struct buf path;
-	struct buf block;      /* packets that are written together */
-	struct buf compressed; /* they */
-	size_t event;	       /* mark */
+	struct buf block; /* packets that are written together */
+	struct compressor *compressor;
+	struct buf compressed_head; /* of the field before them, compressed */
+	size_t event;		    /* mark */
 };
 
 /* 0 or -errno with error_text; release it in either case. */

@@ -175,6 +175,7 @@ static int make_labels(struct svg *s)
 /* The least power of two below which nodes must be left out for the rest to be few enough. */
 static void choose_least(struct svg *s)
 {
+	const struct tree_node *nodes = tree_nodes(s->tree);
 	size_t count = tree_node_count(s->tree);
 	uint64_t by_size[65] = {0}, kept = 0;
 	int bits = 64;
@@ -183,6 +184,7 @@ static void choose_least(struct svg *s)
 		uint64_t width = svg_width(s, (uint32_t)i);
 
 		by_size[width ? 64 - __builtin_clzll(width) : 0]++;
+		s->uses[nodes[i].frame] += width > 0;
 	}
 	while (bits > 0 && kept + by_size[bits] <= s->node_max)
 		kept += by_size[bits--];
@@ -203,7 +205,7 @@ static const char *default_title(const struct view_result *v)
 
 static int prepare(struct svg *s, const struct export_options *options)
 {
-	int error = tree_totals(s->tree, &s->totals);
+	int error = tree_totals_init(&s->totals, s->tree);
 	struct tree_time total = tree_total(s->tree);
 
 	if (error)
@@ -212,7 +214,8 @@ static int prepare(struct svg *s, const struct export_options *options)
 		return error_set(
 			-EOVERFLOW, "the times add up to more than a picture can show exactly");
 	s->title = strdup(options->title ? options->title : default_title(s->view));
-	if (!s->title)
+	s->uses = calloc(tree_frame_count(s->tree), sizeof(*s->uses));
+	if (!s->title || !s->uses)
 		return error_memory(SUBJECT);
 	choose_least(s);
 	return make_labels(s);
@@ -289,7 +292,8 @@ int export_svg(const char *path, const struct export_options *options, struct ou
 	error = prepare(&s, options);
 	error = error ?: write_svg(&s);
 	export_note_view(ret, &view);
-	free(s.totals);
+	tree_totals_release(&s.totals);
+	free(s.uses);
 	free(s.title);
 	free(s.label_end);
 	buf_release(&s.labels);

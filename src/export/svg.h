@@ -23,7 +23,8 @@ struct svg {
 	struct output *output;
 	const struct view_result *view;
 	const struct tree *tree;
-	struct tree_time *totals; /* by node */
+	struct tree_totals totals;
+	uint32_t *uses; /* by frame: its nodes that have time */
 	enum view_unit unit;
 	size_t node_max; /* SVG_NODE_MAX, or less to try what happens then */
 	bool inverted;	 /* the root on top */
@@ -55,7 +56,8 @@ bool svg_remark(const struct svg *s, size_t n, struct buf *text);
 
 static inline uint64_t svg_width(const struct svg *s, uint32_t node)
 {
-	return s->totals[node].cpu + s->totals[node].gpu;
+	return (s->totals.cpu ? s->totals.cpu[node] : 0) +
+	       (s->totals.gpu ? s->totals.gpu[node] : 0);
 }
 
 /* The parts; 0 or -errno with error_text. */

@@ -26,6 +26,7 @@
 #include "view/stalls/reasons.h"
 
 #define ELEMENT_BYTES ((size_t)1 << 20)
+#define NODE_BYTES    ((size_t)4 * 13) /* at most */
 #define SUBJECT	      "the flame graph"
 
 struct data {
@@ -36,6 +37,9 @@ struct data {
 	uint32_t names;
 	uint64_t nodes; /* to be written */
 	size_t element; /* bytes in the present element */
+	bool sampled;	/* samples are written */
+	size_t filled;	/* bytes of nodes not yet written */
+	char text[4096];
 };
 
 /* The time of frames left out is in frames of this name, above their parents. The name comes behind
@@ -64,9 +68,11 @@ static struct tree_time left_out_above(const struct svg *s, uint32_t node)
 
 	for (; child; child = nodes[child].next_sibling)
 		if (svg_width(s, child) < s->least) {
-			sum.cpu += s->totals[child].cpu;
-			sum.gpu += s->totals[child].gpu;
-			sum.samples += s->totals[child].samples;
+			struct tree_time left_out = tree_totals_of(&s->totals, child);
+
+			sum.cpu += left_out.cpu;
+			sum.gpu += left_out.gpu;
+			sum.samples += left_out.samples;
 		}
 	return sum;
 }
@@ -81,10 +87,14 @@ static void count_node(struct data *d, uint32_t node)
 
 static void count_uses(struct data *d)
 {
-	size_t count = tree_node_count(d->svg->tree);
+	size_t count = tree_node_count(d->svg->tree), frames = tree_frame_count(d->svg->tree);
 
 	count_node(d, TREE_ROOT_NODE);
-	for (uint32_t i = 1; i < count; i++)
+	for (size_t i = 0; i < frames && !d->svg->left_out; i++) {
+		d->uses[i] += d->svg->uses[i];
+		d->nodes += d->svg->uses[i];
+	}
+	for (uint32_t i = 1; i < count && d->svg->left_out; i++)
 		if (svg_width(d->svg, i) >= d->svg->least)
 			count_node(d, i);
 }
@@ -178,20 +188,29 @@ static char *put_number(char *p, uint64_t value)
 	return p;
 }
 
+/* The nodes so far: an element is ended before the one that it has no room for. */
+static void flush_nodes(struct data *d)
+{
+	continue_element(d, "nodes", d->filled);
+	output_write(d->svg->output, d->text, d->filled);
+	d->filled = 0;
+}
+
 static void write_node(
 	struct data *d, uint32_t name, uint32_t levels_up, uint64_t self, uint64_t samples)
 {
-	char text[4 * 13], *p;
+	char *p = d->text + d->filled;
 
-	p = put_number(text, (uint64_t)name << 2 | (levels_up ? 2 : 0) | (self ? 1 : 0));
+	p = put_number(p, (uint64_t)name << 2 | (levels_up ? 2 : 0) | (self ? 1 : 0));
 	if (levels_up)
 		p = put_number(p, levels_up - 1);
 	if (self)
 		p = put_number(p, self);
-	if (self && tree_has_samples(d->svg->tree))
+	if (self && d->sampled)
 		p = put_number(p, samples);
-	continue_element(d, "nodes", (size_t)(p - text));
-	output_write(d->svg->output, text, (size_t)(p - text));
+	d->filled = (size_t)(p - d->text);
+	if (d->filled > sizeof(d->text) - NODE_BYTES)
+		flush_nodes(d);
 }
 
 /* A node and what stands for its children that are left out; returns how deep it got. */
@@ -217,6 +236,7 @@ static void write_nodes(struct data *d)
 	depth = write_kept(d, TREE_ROOT_NODE, 0, 0);
 	while (next_kept(d->svg, &w))
 		depth = write_kept(d, w.node, w.depth, depth + 1 - w.depth);
+	flush_nodes(d);
 	end_element(d);
 }
 
@@ -302,7 +322,7 @@ static int write_info(struct data *d)
 int svg_write_data(struct svg *s)
 {
 	size_t frames = tree_frame_count(s->tree);
-	struct data d = {.svg = s};
+	struct data d = {.svg = s, .sampled = tree_has_samples(s->tree)};
 	int error;
 
 	d.uses = calloc(frames, sizeof(*d.uses));

@@ -152,7 +152,7 @@ static void put_sampled_share(struct buf *b, const struct tree_time *t, uint64_t
 /* Of a comparison. */
 static void put_sides(struct picture *p, const struct tree_time *t)
 {
-	struct tree_time all = p->svg->totals[TREE_ROOT_NODE];
+	struct tree_time all = tree_totals_of(&p->svg->totals, TREE_ROOT_NODE);
 
 	put_share(&p->text, "first ", t->cpu - t->samples, all.cpu - all.samples, p->svg->unit);
 	put_share(&p->text, "second ", t->samples, all.samples, p->svg->unit);
@@ -160,7 +160,8 @@ static void put_sides(struct picture *p, const struct tree_time *t)
 
 static void put_title(struct picture *p, uint32_t node, const char *label, size_t size)
 {
-	struct tree_time total = tree_total(p->svg->tree), *t = &p->svg->totals[node];
+	struct tree_time total = tree_total(p->svg->tree),
+			 own = tree_totals_of(&p->svg->totals, node), *t = &own;
 
 	buf_puts(&p->text, "<title>");
 	text_xml(&p->text, label, size);
@@ -297,10 +298,8 @@ static void write_legend(struct picture *p)
 	const char *last = NULL;
 	double x = MARGIN, y = 67 + REMARK_ROW * p->remarks;
 
-	for (size_t i = 1; i < tree_node_count(p->svg->tree); i++)
-		if (svg_width(p->svg, (uint32_t)i))
-			used[tree_frames(p->svg->tree)[tree_nodes(p->svg->tree)[i].frame].kind] =
-				true;
+	for (size_t i = 0; i < tree_frame_count(p->svg->tree); i++)
+		used[tree_frames(p->svg->tree)[i].kind] |= p->svg->uses[i] > 0;
 	for (int kind = 0; kind < TREE_KINDS; kind++) {
 		const char *legend = svg_kind_legend(kind);
 

@@ -14,6 +14,8 @@
 #include "profile/tasks.h"
 #include "profile/walker_news.h"
 
+struct driver_image;
+struct driver_kernel;
 struct gpu_backend; /* each backend's own */
 
 struct code_places;
@@ -150,6 +152,16 @@ struct gpu_backend_ops {
 	int (*finish)(struct gpu_backend *b);
 	/* NULL. A program uses the device with this UUID, which is `device` of the profile. */
 	int (*device_used)(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device);
+	/* NULL. True when the machine may have a GPU whose driver says itself what it does. Asked
+	 * before it is opened. */
+	bool (*hears_drivers)(void);
+	/* NULL. What drivers say themselves (profile/driver_news.h). `reported`: a library in the
+	 * program reports this driver's API, and so all that it does. */
+	int (*driver_kernel)(struct gpu_backend *b, const struct driver_kernel *k, bool reported);
+	int (*driver_image)(struct gpu_backend *b, const struct driver_image *i, bool reported);
+	int (*driver_refused)(struct gpu_backend *b, const char *why);
+	/* NULL. True when a driver said itself what this process image (profile id) launches. */
+	bool (*is_probed)(const struct gpu_backend *b, uint32_t process);
 	/* NULL. True when this process image (profile id) has connected. */
 	bool (*has_connected)(const struct gpu_backend *b, uint32_t process);
 	/* NULL. True when this API, by its number on the wire, was reported from there. */

@@ -173,6 +173,27 @@ size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address
 	return processes;
 }
 
+bool code_places_has(struct code_places *c, const struct code_place *place)
+{
+	uint64_t low = place->address & LOW_MASK;
+	size_t i;
+
+	if (!c->places.count || (c->changed && !make_index(c)))
+		return false;
+	i = search_first(n, 0, c->index.count, is_behind(&c->index.items[n], place->device, low));
+	for (; i; i--) {
+		const struct entry *e = &c->index.items[i - 1];
+		const struct code_place *p = &c->places.items[e->place];
+
+		if (e->device != place->device || e->low != low)
+			break;
+		if (p->until_ns == ALIVE && p->instance == place->instance &&
+			p->address == place->address && p->function == place->function)
+			return true;
+	}
+	return false;
+}
+
 size_t code_places_count(const struct code_places *c)
 {
 	return c->places.count;

@@ -49,6 +49,8 @@ void code_places_end_all(struct code_places *c, uint32_t instance, uint64_t time
  * how many processes have one. */
 size_t code_places_find(struct code_places *c, uint32_t device, uint64_t address, uint64_t mask,
 	uint64_t start_ns, uint64_t end_ns, const struct code_place **ret);
+/* Whether this one lives: of its instance, with this address and function. */
+bool code_places_has(struct code_places *c, const struct code_place *place);
 /* How many there are. */
 size_t code_places_count(const struct code_places *c);
 /* Forgets what ended before. */

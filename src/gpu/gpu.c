@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "gpu/code_places.h"
+#include "gpu/driver_queue.h"
 
 struct open_backend {
 	const struct gpu_backend_ops *ops;
@@ -18,6 +19,7 @@ struct open_backend {
 struct gpu {
 	struct gpu_shared shared;
 	struct vec(struct open_backend) backends;
+	struct driver_queue queue; /* of kernels that a library may report, too */
 };
 
 static int pass_device_used(void *context, const uint8_t uuid[16], uint32_t device)
@@ -58,6 +60,7 @@ void gpu_free(struct gpu *g)
 	vec_foreach (b, &g->backends)
 		b->ops->close(b->backend);
 	vec_release(&g->backends);
+	driver_queue_release(&g->queue);
 	code_places_free(g->shared.places);
 	free(g);
 }
@@ -217,15 +220,46 @@ static int pass_table_chunk(void *context, uint32_t index, int fd)
 	return error;
 }
 
-static int pass_leaves(void *context, uint32_t pid)
+static int leave_backends(struct gpu *g, uint32_t pid, bool hear_drivers)
 {
-	struct gpu *g = context;
 	int error = 0;
 
 	vec_foreach (b, &g->backends)
-		if (b->ops->leaves)
+		if (b->ops->leaves && hear_drivers == !!b->ops->driver_kernel)
 			error = error ?: b->ops->leaves(b->backend, pid);
 	return error;
+}
+
+static int pass_queued_kernel(void *context, const struct driver_kernel *k)
+{
+	struct gpu *g = context;
+	bool reported = gpu_reports(g, k->process, k->api);
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->driver_kernel)
+			error = error ?: b->ops->driver_kernel(b->backend, k, reported);
+	return error;
+}
+
+static int pass_queued_leaves(void *context, uint32_t pid)
+{
+	return leave_backends(context, pid, true);
+}
+
+static struct driver_queue_receiver queue_receiver(struct gpu *g)
+{
+	return (struct driver_queue_receiver){
+		.context = g, .kernel = pass_queued_kernel, .leaves = pass_queued_leaves};
+}
+
+static int pass_leaves(void *context, uint32_t pid)
+{
+	struct gpu *g = context;
+	struct driver_queue_receiver to = queue_receiver(g);
+	int error = leave_backends(g, pid, false);
+
+	return error ?: driver_queue_leaves(&g->queue, &to, pid);
 }
 
 struct walker_news gpu_walker_news(struct gpu *g)
@@ -239,6 +273,51 @@ struct walker_news gpu_walker_news(struct gpu *g)
 	};
 }
 
+static int pass_driver_kernel(void *context, const struct driver_kernel *k)
+{
+	struct gpu *g = context;
+	struct driver_queue_receiver to = queue_receiver(g);
+
+	return driver_queue_kernel(&g->queue, &to, k);
+}
+
+/* Is no work: of a program whose library is not known yet it is one too many, and no more. */
+static int pass_driver_image(void *context, const struct driver_image *i)
+{
+	struct gpu *g = context;
+	bool reported = gpu_reports(g, i->process, i->api);
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->driver_image)
+			error = error ?: b->ops->driver_image(b->backend, i, reported);
+	return error;
+}
+
+static int pass_driver_refused(void *context, const char *why)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->driver_refused)
+			error = error ?: b->ops->driver_refused(b->backend, why);
+	return error;
+}
+
+struct driver_news gpu_driver_news(struct gpu *g)
+{
+	bool heard = false;
+
+	for (const struct gpu_backend_ops *const *ops = gpu_backends; *ops; ops++)
+		heard |= (*ops)->hears_drivers && (*ops)->hears_drivers();
+	return heard ? (struct driver_news){.context = g,
+			       .kernel = pass_driver_kernel,
+			       .image = pass_driver_image,
+			       .refused = pass_driver_refused}
+		     : (struct driver_news){.context = NULL};
+}
+
 /* --- rounds ----------------------------------------------------------------------------------- */
 
 int gpu_snapshot(struct gpu *g)
@@ -247,16 +326,25 @@ int gpu_snapshot(struct gpu *g)
 
 	vec_foreach (b, &g->backends)
 		error = error ?: b->ops->snapshot(b->backend);
+	driver_queue_snapshot(&g->queue);
 	return error;
 }
 
+/* Kernels go to those behind the rings before these look at samples of them. */
 int gpu_drain(struct gpu *g, bool *ret_busy)
 {
+	struct driver_queue_receiver to = queue_receiver(g);
+	bool passed = false;
 	int error = 0;
 
 	*ret_busy = false;
-	vec_foreach (b, &g->backends)
+	vec_foreach (b, &g->backends) {
+		if (!error && !passed && b->ops->driver_kernel) {
+			error = driver_queue_drained(&g->queue, &to, *ret_busy);
+			passed = true;
+		}
 		error = error ?: b->ops->drain(b->backend, ret_busy);
+	}
 	return error;
 }
 
@@ -271,10 +359,17 @@ int gpu_stop(struct gpu *g)
 
 int gpu_finish(struct gpu *g)
 {
+	struct driver_queue_receiver to = queue_receiver(g);
+	bool passed = false;
 	int error = 0;
 
-	vec_foreach (b, &g->backends)
+	vec_foreach (b, &g->backends) {
+		if (!error && !passed && b->ops->driver_kernel) {
+			error = driver_queue_finish(&g->queue, &to);
+			passed = true;
+		}
 		error = error ?: b->ops->finish(b->backend);
+	}
 	return error;
 }
 
@@ -338,6 +433,14 @@ bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api)
 {
 	vec_foreach (b, &g->backends)
 		if (b->ops->reports && b->ops->reports(b->backend, process, api))
+			return true;
+	return false;
+}
+
+bool gpu_is_probed(const struct gpu *g, uint32_t process)
+{
+	vec_foreach (b, &g->backends)
+		if (b->ops->is_probed && b->ops->is_probed(b->backend, process))
 			return true;
 	return false;
 }

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "gpu/backend.h"
+#include "profile/driver_news.h"
 #include "profile/walker_news.h"
 
 struct gpu;
@@ -57,6 +58,9 @@ int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *c
 struct gpu_events gpu_marker_launches(struct gpu *g);
 struct walker_news gpu_walker_news(struct gpu *g);
 
+/* So too, of what drivers say; with all NULL where no GPU is whose driver may. */
+struct driver_news gpu_driver_news(struct gpu *g);
+
 /* The number of an instance that is no backend's. */
 uint32_t gpu_new_instance(struct gpu *g);
 
@@ -74,6 +78,8 @@ int gpu_finish(struct gpu *g);
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
 /* Whether this API, by its number on the wire, was reported from there. */
 bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api);
+/* Whether its driver says itself what is launched there. */
+bool gpu_is_probed(const struct gpu *g, uint32_t process);
 /* Whether another tool was in this process image when it was joined: it may be tried again. */
 bool gpu_is_taken(const struct gpu *g, uint32_t process);
 /* Whether the vendor's tracer was taken out of this process image when it was left. */

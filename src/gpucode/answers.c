@@ -132,11 +132,12 @@ static int put_text(struct frames_writer *w, const char *text)
 {
 	const uint64_t *known = map_get(&w->texts, (uint64_t)(uintptr_t)text);
 	uint32_t number = known ? (uint32_t)*known : (uint32_t)w->texts.count;
-	size_t size = strlen(text);
+	size_t size;
 
 	put_u32(w->out, number);
 	if (known)
 		return 0;
+	size = strnlen(text, TEXT_MAX_BYTES + 1);
 	if (size > TEXT_MAX_BYTES)
 		size = 0;
 	put_u32(w->out, (uint32_t)size);

@@ -97,6 +97,7 @@ static void add_section(struct code_elf *e, const Elf64_Shdr *h)
 	*s = (struct code_section){
 		.offset = h->sh_offset,
 		.size = h->sh_size,
+		.address = h->sh_addr,
 		.name = "",
 		.type = h->sh_type,
 		.link = h->sh_link,
@@ -127,6 +128,15 @@ static void name_sections(struct code_elf *e, const Elf64_Ehdr *h, struct code_b
 	}
 }
 
+/* Once: there may be as many sections as symbols. */
+static void find_section_table(struct code_elf *e)
+{
+	for (size_t i = 0; i < e->sections.count && !e->section_table; i++)
+		if (e->sections.items[i].type == SHT_SYMTAB_SHNDX &&
+			e->sections.items[i].link == e->symbol_table)
+			e->section_table = i;
+}
+
 static int read_sections(struct code_elf *e, const struct code_elf_kind *kind, const Elf64_Ehdr *h)
 {
 	uint64_t count = 0, names = 0;
@@ -143,6 +153,7 @@ static int read_sections(struct code_elf *e, const struct code_elf_kind *kind, c
 		if (header.sh_type == SHT_SYMTAB && !e->symbol_table)
 			e->symbol_table = i;
 	}
+	find_section_table(e);
 	name_sections(e, h, code_elf_strings(e, names));
 	return 0;
 }
@@ -175,19 +186,17 @@ bool code_elf_symbol(const struct code_elf *e, uint64_t i, Elf64_Sym *ret)
 /* Indices that do not fit the symbol have a table of their own. */
 uint32_t code_elf_symbol_section(const struct code_elf *e, uint64_t i, const Elf64_Sym *s)
 {
+	const struct code_section *section;
 	uint32_t index;
 
 	if (s->st_shndx != SHN_XINDEX)
 		return s->st_shndx < SHN_LORESERVE ? s->st_shndx : 0;
-	vec_foreach (section, &e->sections) {
-		if (section->type != SHT_SYMTAB_SHNDX || section->link != e->symbol_table)
-			continue;
-		if (i >= section->stored / sizeof(index))
-			return 0;
-		memcpy(&index, e->image + section->offset + i * sizeof(index), sizeof(index));
-		return index;
-	}
-	return 0;
+	section = &e->sections.items[e->section_table];
+	if (!e->section_table || section->link != e->symbol_table ||
+		i >= section->stored / sizeof(index))
+		return 0;
+	memcpy(&index, e->image + section->offset + i * sizeof(index), sizeof(index));
+	return index;
 }
 
 bool code_elf_position(
@@ -221,8 +230,13 @@ const char *code_names_next(struct code_names *names, const Elf64_Sym *s)
 	const char *name = code_string(names->table, s->st_name);
 	size_t length = name ? strnlen(name, names->room) : 0;
 
-	if (!name || length >= names->room)
+	if (!name)
 		return NULL;
+	/* It may be asked for again and again. */
+	if (length >= names->room) {
+		names->room = 0;
+		return NULL;
+	}
 	names->room -= length;
 	return name;
 }

@@ -17,9 +17,10 @@
 #include "base/vec.h"
 
 struct code_section {
-	uint64_t offset; /* in the image */
-	uint64_t size;	 /* as the header has it */
-	uint64_t stored; /* bytes that are in the image: the size or, of damaged ones and bss, 0 */
+	uint64_t offset;  /* in the image */
+	uint64_t size;	  /* as the header has it */
+	uint64_t address; /* of linked images; else 0 */
+	uint64_t stored;  /* bytes that are in the image: the size or, of damaged ones and bss, 0 */
 	const char *name;
 	uint32_t type;
 	uint32_t link;
@@ -31,8 +32,9 @@ struct code_elf {
 	const uint8_t *image;
 	size_t size;
 	struct vec(struct code_section) sections;
-	size_t symbol_table; /* section index; 0: none */
-	size_t damaged;	     /* sections that lie outside the image, or have no name */
+	size_t symbol_table;  /* section index; 0: none */
+	size_t section_table; /* of section indices that do not fit its symbols; 0: none */
+	size_t damaged;	      /* sections that lie outside the image, or have no name */
 };
 
 /* What an image has to be. */

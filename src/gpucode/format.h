@@ -32,6 +32,15 @@ struct gpucode_function {
 	size_t size;	     /* in bytes; less than the function has where the image is damaged */
 };
 
+/* A kernel of an image, and where it was linked to. */
+struct gpucode_kernel {
+	const char *name; /* in the image */
+	uint64_t address; /* 0: the image is not linked */
+	uint64_t size;
+};
+
+#define GPUCODE_KERNEL_NAME_MAX 4096u /* longer names are cut */
+
 /* A line of the source, and the function that it is in. Texts are valid until the image is closed,
  * never NULL, and "" when not known. Equal texts are at the same address. */
 struct gpucode_frame {
@@ -55,7 +64,7 @@ struct gpucode_wanted {
 struct gpucode_text_request {
 	const struct gpucode_wanted *functions;
 	size_t count;
-	/* whom a helper program runs as; NULL: the one we run as */
+	/* whom a helper program runs as; NULL: the one we run as, or nobody where that is root */
 	const struct gpucode_user *user;
 	uint64_t deadline_ns; /* as clock_now_ns() */
 	/* The text of the instruction at this offset of a function, an index into the array: good
@@ -67,6 +76,25 @@ struct gpucode_text_request {
 	void *stop_context;
 	/* why there is no text, in one line, where a user can do something about it */
 	struct buf *failure;
+	/* Has the format's `writer` answer a question, in its process; `library` as for its `load`.
+	 * 0; -EIO: the process died; -ETIME; -EINTR: stopped; what the writer said; or another
+	 * -errno. NULL: there is no such process. */
+	int (*ask)(void *ask_context, const char *library, const struct buf *question,
+		uint64_t limit_ns, struct buf *ret_answer);
+	void *ask_context;
+};
+
+struct gpucode_library; /* each writer has its own */
+
+/* A library that writes full text. It parses what strangers wrote, so it is used in a process of
+ * its own without rights (sandbox/writer.h), which calls these. */
+struct gpucode_writer {
+	/* `path` of its file; "": as the system has it. 0 or -errno. */
+	int (*load)(const char *path, struct gpucode_library **ret);
+	void (*unload)(struct gpucode_library *library);
+	/* Appends the answer. 0 or -errno. */
+	int (*write)(struct gpucode_library *library, const void *question, size_t size,
+		struct buf *ret);
 };
 
 struct gpucode_format {
@@ -84,6 +112,8 @@ struct gpucode_format {
 	 * the image's table of symbols. Its code is in the image. False when there is none. */
 	bool (*find)(const struct gpucode_image *image, const char *name, uint32_t index,
 		struct gpucode_function *ret);
+	/* The i-th kernel; false past the last. NULL: they are not listed. */
+	bool (*kernel)(const struct gpucode_image *image, size_t i, struct gpucode_kernel *ret);
 	/*
 	 * Fills in the source of the instruction at `offset` bytes into a function: ret[0] is the
 	 * innermost frame, each further one is the line of the call that was inlined, and the last
@@ -99,6 +129,7 @@ struct gpucode_format {
 	/* Writes the full text, by a helper program or otherwise; NULL: the format has none. Text
 	 * that is missing or late is no error. 0 or -errno. */
 	int (*text)(const struct gpucode_text_request *request);
+	const struct gpucode_writer *writer; /* that `text` asks; NULL: none */
 };
 
 /* formats.c; the last is NULL. */

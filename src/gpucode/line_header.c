@@ -40,10 +40,13 @@ static void add_file(struct line_machine *m, uint64_t folder, const char *name)
 		above = m->folders.items[folder];
 	if (name[0] == '/')
 		above = "";
-	length = snprintf(path, sizeof(path), "%.*s%s%.*s", PATH_MAX, above, above[0] ? "/" : "",
-		PATH_MAX, name);
+	/* Names may be long, and each be named by a few bytes: what is not used counts, too. */
+	length = m->paths_room ? snprintf(path, sizeof(path), "%.*s%s%.*s", PATH_MAX, above,
+					 above[0] ? "/" : "", PATH_MAX, name)
+			       : -1;
 	if (length < 0 || (size_t)length >= sizeof(path) || (size_t)length > m->paths_room) {
 		m->t->damage.programs++;
+		m->paths_room -= m->paths_room < sizeof(path) ? m->paths_room : sizeof(path);
 	} else if (name[0]) {
 		m->paths_room -= (size_t)length;
 		m->error = interner_add(m->paths, path, (size_t)length, &id, NULL);

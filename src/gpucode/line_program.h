@@ -43,6 +43,10 @@ static inline uint8_t read_byte(struct line_cursor *r)
 	return (uint8_t)read_number(r, 1);
 }
 
+/* Some producers fill numbers up, to a few bytes. Without a bound one that is read again and again
+ * could be as long as its section. */
+#define LEB_BYTES_MAX 16
+
 /* The bits of a LEB128 number, not sign-extended: *ret_bits is how many it has. */
 static inline uint64_t read_leb(struct line_cursor *r, unsigned int *ret_bits, uint8_t *ret_last)
 {
@@ -55,7 +59,8 @@ static inline uint64_t read_leb(struct line_cursor *r, unsigned int *ret_bits, u
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80);
+	} while (byte & 0x80 && shift < 7 * LEB_BYTES_MAX);
+	r->bad |= (byte & 0x80) != 0;
 	*ret_bits = shift;
 	*ret_last = byte;
 	return value;

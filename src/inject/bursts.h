@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inject/futex.h"
 #include "inject/library.h"
 
 /* Our thread, before its first round. Does nothing where everything is recorded. */
@@ -56,3 +57,21 @@ static inline void bursts_call_ends(void)
 void bursts_graph_launched(void);
 /* The launch path: a launch took so long while it was recorded, or while it was only timed. */
 void bursts_time_call(bool recorded, uint64_t duration_ns);
+
+/* The launch path: how long a call takes its thread, where costs are to be known. */
+struct timed_call {
+	uint64_t begun_ns; /* 0: it is not timed */
+	bool recorded;
+};
+
+static inline void timed_begin(struct timed_call *t)
+{
+	t->recorded = is_recording();
+	t->begun_ns = library.overhead && (t->recorded || is_timing()) ? now_ns() : 0;
+}
+
+static inline void timed_end(const struct timed_call *t)
+{
+	if (t->begun_ns)
+		bursts_time_call(t->recorded, now_ns() - t->begun_ns);
+}

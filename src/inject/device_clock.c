@@ -9,8 +9,11 @@
 #define SLEW_MILLIONTHS 500
 #define TRIPLES		5
 #define SYSTEM_CLOCKS	4
+/* No clock is later: 255 years, twice as far as a 56-bit one of Intel's reaches. */
+#define LATEST_NS (7ull << 60)
 
 static int64_t differences[SYSTEM_CLOCKS]; /* of the system's clocks minus ours */
+static uint64_t worst_error_ns;
 
 static void widen(struct device_clock *c, uint64_t now_ns)
 {
@@ -31,6 +34,8 @@ bool clock_bound(struct device_clock *c, uint64_t theirs_ns, uint64_t before_ns,
 	int64_t low_ns = (int64_t)(theirs_ns - after_ns - resolution_ns),
 		high_ns = (int64_t)(theirs_ns - before_ns + resolution_ns);
 
+	if (theirs_ns > LATEST_NS)
+		return false;
 	if (c->known)
 		widen(c, after_ns);
 	if (!c->known || low_ns > c->high_ns || high_ns < c->low_ns) {
@@ -106,4 +111,20 @@ bool clock_offset(const struct device_clock *c, uint64_t now_ns, int64_t *ret_of
 			(uint64_t)(*ret_offset_ns > middle_ns ? *ret_offset_ns - middle_ns
 							      : middle_ns - *ret_offset_ns);
 	return true;
+}
+
+void clock_note_error(uint64_t error_ns)
+{
+	if (error_ns > worst_error_ns)
+		worst_error_ns = error_ns;
+}
+
+void clock_report_errors(void)
+{
+	static uint64_t reported_ns;
+	struct wire_clock record = {
+		.type = WIRE_CLOCK, .method = WIRE_CLOCK_CALIBRATED, .error_ns = worst_error_ns};
+
+	if (worst_error_ns > reported_ns && send_slot(&record))
+		reported_ns = worst_error_ns;
 }

@@ -40,3 +40,7 @@ void clock_measure_systems(void);
 /* The difference at this time of ours, and how far off it may be: false when it is not known. */
 bool clock_offset(const struct device_clock *c, uint64_t now_ns, int64_t *ret_offset_ns,
 	uint64_t *ret_error_ns);
+/* A piece of work was placed with such an error. */
+void clock_note_error(uint64_t error_ns);
+/* Sends the bound of all conversions so far, of all APIs, where it has grown. */
+void clock_report_errors(void);

@@ -87,6 +87,19 @@ bool handles_put(
 	return s;
 }
 
+void handles_forget(struct handles *h, const void *handle)
+{
+	uintptr_t key = (uintptr_t)handle, value;
+	struct handle_slot *s = h->slots && key > BUSY ? find_slot(h, key, key) : NULL;
+
+	if (!s)
+		return;
+	value = __atomic_load_n(&s->value, __ATOMIC_ACQUIRE);
+	if (handle_at(s) == key)
+		__atomic_compare_exchange_n(
+			&s->value, &value, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
 uintptr_t handles_get(const struct handles *h, const void *handle)
 {
 	uintptr_t key = (uintptr_t)handle, value;

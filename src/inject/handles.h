@@ -30,5 +30,7 @@ int handles_init(struct handles *h);
  * may_go permits (NULL: any). False: none does. */
 bool handles_put(
 	struct handles *h, const void *handle, uintptr_t value, bool (*may_go)(uintptr_t value));
+/* So too where nobody puts entries any more: without the lock. What was there is of no object. */
+void handles_forget(struct handles *h, const void *handle);
 /* 0: it is not there. */
 uintptr_t handles_get(const struct handles *h, const void *handle);

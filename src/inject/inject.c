@@ -362,9 +362,10 @@ int inject_join(const struct inject_api *api, int socket)
 		release_guard();
 		return 0;
 	}
-	if (come_alive(memory, slots) && begin_running(api)) {
+	if (come_alive(memory, slots)) {
 		exit_before_others();
-		collector_run();
+		if (begin_running(api))
+			collector_run();
 	}
 	return release_all(LEAVE_PATIENCE_NS) || leave_by_and_by() ? 0 : 1;
 }

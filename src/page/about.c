@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "page/about.h"
 
+#include "base/error.h"
 #include "base/json_writer.h"
 #include "page/axis_json.h"
 #include "view/fold/command_title.h"
@@ -32,6 +33,25 @@ static void write_views(struct json_writer *w)
 	json_end(w, ']');
 }
 
+/* As they are now. */
+static void write_recordings(struct json_writer *w, const struct about_state *state)
+{
+	json_begin(w, "recordings", '[');
+	for (size_t n = 0; n < state->count; n++) {
+		struct recording *r = state->recordings[n];
+		int error = recording_look(r, state->growth);
+		const struct recording_reading *g = recording_now(r);
+
+		json_begin(w, NULL, '{');
+		json_text(w, "file", recording_path(r));
+		json_number(w, "elapsed_ns", g->end_ns - g->start_ns);
+		json_text(w, "incomplete", profile_reader_incomplete(g->reader));
+		json_text(w, "error", error ? error_text() : NULL);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}
+
 int about_json(struct buf *out, const struct recording_reading *g, const struct about_state *state)
 {
 	const struct profile_reader *r = g->reader;
@@ -52,6 +72,7 @@ int about_json(struct buf *out, const struct recording_reading *g, const struct 
 	json_number(&w, "percent_read", state->percent_read);
 	write_views(&w);
 	error = axis_json_rows(&w, &g->axis.rows, r);
+	write_recordings(&w, state);
 	json_end(&w, '}');
 	return error;
 }

@@ -5,6 +5,8 @@
  *
  *	column_ns	the finest columns of the time axis that are at hand
  *	whole		whether all events were read; else percent_read says how many
+ *	recordings	of each that is shown: file, elapsed_ns, incomplete, error (which says why it
+ *			cannot be read any more)
  */
 #pragma once
 
@@ -14,6 +16,9 @@ struct about_state {
 	uint64_t column_ns;
 	bool whole;
 	unsigned int percent_read;
+	struct recording *const *recordings;
+	size_t count;		      /* of these; 0: a page without a server */
+	enum recording_growth growth; /* how they are looked at */
 };
 
 /* 0 or -ENOMEM with error_text. */

@@ -113,8 +113,7 @@ static int choose_view(const struct http_request *q, struct view_options *ret)
 	return ret->view ? 0 : error_set(-EINVAL, "there is no such view");
 }
 
-int argument_view(
-	const struct http_request *q, struct argument_times *times, struct view_options *ret)
+int argument_view(const struct http_request *q, struct view_options *ret)
 {
 	const char *by = http_argument(q, "by"), *graph = http_argument(q, "graph-stack");
 	int error = choose_view(q, ret);
@@ -128,5 +127,5 @@ int argument_view(
 	ret->inlines = argument_flag(q, "inline");
 	ret->native_python = argument_flag(q, "native-python");
 	ret->api_frames = argument_flag(q, "gpu-api-frames");
-	return error ?: argument_range(q, times, &ret->range);
+	return error;
 }

@@ -25,8 +25,8 @@ struct argument_times {
 /* Those of two arguments. */
 int argument_times(const struct http_request *q, const char *from, const char *to,
 	struct argument_times *times, struct range_wanted *ret);
-/* What of a view is asked for: view, by, from, to, thread, device, reverse and so on. */
-int argument_view(
-	const struct http_request *q, struct argument_times *times, struct view_options *ret);
+/* What of a view is asked for, but for the range: view, by, reverse and so on. */
+int argument_view(const struct http_request *q, struct view_options *ret);
+/* from, to, thread, device. */
 int argument_range(
 	const struct http_request *q, struct argument_times *times, struct range_wanted *ret);

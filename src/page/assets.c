@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The assembler reads the files; paths are from the root of the source tree, where the compiler
- * runs. */
+ * runs. Pages have the script without what is for its readers only: lines of comment, and tabs at
+ * the begin of lines, of which nothing depends (no text in it goes over a line's end). */
 #include "page/assets.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 #define FILE_TEXT(file) ".incbin \"src/page/" file "\"\n"
 
@@ -23,20 +27,30 @@ ASSET("page_body", FILE_TEXT("body.html"));
 ASSET("page_script",
 	".ascii \"(function () {\\n\\\"use strict\\\";\\n\"\n"
 	FILE_TEXT("script/state.js")
+	FILE_TEXT("script/files.js")
+	FILE_TEXT("script/refill.js")
 	FILE_TEXT("script/fetch.js")
 	FILE_TEXT("script/file.js")
+	FILE_TEXT("script/file_find.js")
 	FILE_TEXT("script/tree.js")
 	FILE_TEXT("script/file_tree.js")
+	FILE_TEXT("script/file_diff.js")
+	FILE_TEXT("script/file_heat.js")
+	FILE_TEXT("script/file_events.js")
 	FILE_TEXT("script/graph.js")
 	FILE_TEXT("script/filters.js")
 	FILE_TEXT("script/functions.js")
 	FILE_TEXT("script/calltree.js")
 	FILE_TEXT("script/scale.js")
 	FILE_TEXT("script/heat.js")
+	FILE_TEXT("script/heat_rows.js")
 	FILE_TEXT("script/rows.js")
+	FILE_TEXT("script/markers.js")
 	FILE_TEXT("script/timeline.js")
+	FILE_TEXT("script/seek.js")
 	FILE_TEXT("script/links.js")
 	FILE_TEXT("script/pointer.js")
+	FILE_TEXT("script/heat_keys.js")
 	FILE_TEXT("script/repeats.js")
 	FILE_TEXT("script/compare.js")
 	FILE_TEXT("script/panes.js")
@@ -60,10 +74,27 @@ static void put_head(struct buf *b, const char *more)
 	put(b, page_body_start, page_body_end);
 }
 
+static bool is_comment(const char *line, const char *end)
+{
+	return end - line >= 2 && line[0] == '/' && line[1] == '/';
+}
+
+static void put_code(struct buf *b, const char *start, const char *end)
+{
+	for (const char *line = start, *next; line < end; line = next) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end;
+		while (*line == '\t')
+			line++;
+		if (*line != '\n' && !is_comment(line, next))
+			put(b, line, next);
+	}
+}
+
 static void put_script(struct buf *b)
 {
-	buf_puts(b, "<script>\n");
-	put(b, page_script_start, page_script_end);
+	buf_puts(b, "<script>\n// SPDX-License-Identifier: MIT\n");
+	put_code(b, page_script_start, page_script_end);
 	buf_puts(b, "</script>\n</body>\n</html>\n");
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "base/map.h"
+#include "page/ages.h"
 #include "view/names/device.h"
 
 static int short_memory(void)
@@ -64,6 +65,18 @@ static void write_device(struct json_writer *w, const struct profile_reader *r,
 	buf_release_for(&text, w->out);
 }
 
+/* What only rows of its kind have. */
+static void write_own(
+	struct json_writer *w, const struct profile_reader *r, const struct timeline_row *row)
+{
+	const struct profile_counter *c = profile_counter(r, row->counter);
+
+	if (row->kind == TIMELINE_COUNTER && c && c->unit)
+		json_text(w, "unit", profile_string(r, c->unit, NULL));
+	if (row->kind == TIMELINE_MARKERS)
+		json_number(w, "depth", row->depth);
+}
+
 int axis_json_rows(
 	struct json_writer *w, const struct timeline_rows *rows, const struct profile_reader *r)
 {
@@ -80,6 +93,7 @@ int axis_json_rows(
 		buf_reset(&name);
 		timeline_row_name(r, row, &name);
 		json_text(w, "name", buf_text(&name));
+		write_own(w, r, row);
 		write_process(w, r, row);
 		write_thread(w, r, row);
 		write_device(w, r, &numbers, row);
@@ -92,28 +106,49 @@ int axis_json_rows(
 	return 0;
 }
 
-/* ------------------------------------------------------------------ boxes */
+/* ------------------------------------------------------------------ names */
 
-/* Each name once. */
-struct names {
-	struct map index; /* kind << 32 | what -> index */
-	struct vec(struct timeline_box) firsts;
-};
-
-static int index_of(
-	struct names *n, const struct timeline *t, const struct timeline_box *box, uint64_t *ret)
+void axis_names_release(struct axis_names *n)
 {
-	uint64_t key = (uint64_t)t->rows->items.items[box->row].kind << 32 | box->what;
-	const uint64_t *known = map_get(&n->index, key);
-
-	*ret = known ? *known : n->firsts.count;
-	if (known)
-		return 0;
-	return map_put(&n->index, key, *ret) || vec_push(&n->firsts, *box) ? short_memory() : 0;
+	map_release(&n->of_kind);
+	map_release(&n->of_marker);
+	vec_release(&n->items);
 }
 
-static int write_boxes(
-	struct json_writer *w, const struct timeline *t, struct names *names, uint64_t start_ns)
+int axis_names_index(
+	struct axis_names *n, enum timeline_kind kind, struct timeline_what what, uint64_t *ret)
+{
+	bool is_marker = kind == TIMELINE_MARKERS;
+	struct map *of = is_marker ? &n->of_marker : &n->of_kind;
+	uint64_t key = (uint64_t)(is_marker ? what.domain : kind) << 32 | what.id;
+	const struct axis_name name = {kind, what};
+	const uint64_t *known = map_get(of, key);
+
+	*ret = known ? *known : n->items.count;
+	if (known)
+		return 0;
+	return map_put(of, key, *ret) || vec_push(&n->items, name) ? short_memory() : 0;
+}
+
+void axis_names_json(
+	struct json_writer *w, const struct axis_names *names, const struct profile_reader *r)
+{
+	struct buf text = BUF_INIT;
+
+	json_begin(w, "names", '[');
+	vec_foreach (name, &names->items) {
+		buf_reset(&text);
+		timeline_name(r, name->kind, name->what, &text);
+		json_text(w, NULL, buf_text(&text));
+	}
+	json_end(w, ']');
+	buf_release_for(&text, w->out);
+}
+
+/* ------------------------------------------------------------------ boxes */
+
+static int write_boxes(struct json_writer *w, const struct timeline *t, struct axis_names *names,
+	uint64_t start_ns)
 {
 	int error = 0;
 
@@ -121,28 +156,15 @@ static int write_boxes(
 	vec_foreach (box, &t->boxes) {
 		uint64_t index = 0;
 
-		error = error ?: index_of(names, t, box, &index);
+		error = error
+				?: axis_names_index(names, t->rows->items.items[box->row].kind,
+					   box->what, &index);
 		json_key(w, NULL);
 		buf_printf(w->out, "%u,%" PRId64 ",%" PRIu64 ",%" PRIu64, box->row,
 			(int64_t)(box->begin_ns - start_ns), box->end_ns - box->begin_ns, index);
 	}
 	json_end(w, ']');
 	return error;
-}
-
-static void write_names(struct json_writer *w, const struct timeline *t, const struct names *names,
-	const struct profile_reader *r)
-{
-	struct buf name = BUF_INIT;
-
-	json_begin(w, "names", '[');
-	vec_foreach (box, &names->firsts) {
-		buf_reset(&name);
-		timeline_box_name(r, &t->rows->items.items[box->row], box->what, &name);
-		json_text(w, NULL, buf_text(&name));
-	}
-	json_end(w, ']');
-	buf_release_for(&name, w->out);
 }
 
 /* ------------------------------------------------------------------ cells */
@@ -153,43 +175,97 @@ static void write_cell(
 	json_key(w, NULL);
 	buf_printf(w->out, "%u,", column);
 	if (is_mean)
-		buf_printf(w->out, "%.6g", c->time_ns ? c->value / (double)c->time_ns : 0);
+		buf_printf(w->out, "%.6g", c->time_ns ? c->more.value / (double)c->time_ns : 0);
 	else
 		buf_printf(w->out, "%" PRIu64, c->time_ns);
 	buf_printf(w->out, ",%" PRIu64, c->count);
 }
 
-static void write_cells(struct json_writer *w, const struct timeline *t)
+/* Returns the first column behind those that stand together with this one. */
+static uint32_t add_up(enum timeline_kind kind, const struct timeline_cell *cells, uint32_t n,
+	const struct ages *ages, struct timeline_cell *ret)
+{
+	uint32_t end = n + (ages ? ages_steps(ages, n) : 1);
+
+	*ret = (struct timeline_cell){0};
+	for (; n < end; n++) {
+		timeline_more_add(kind, &ret->more, ret->count, &cells[n].more, cells[n].count);
+		ret->time_ns += cells[n].time_ns;
+		ret->count += cells[n].count;
+	}
+	return end;
+}
+
+static void write_cells(struct json_writer *w, const struct timeline *t, const struct ages *ages)
 {
 	json_begin(w, "cells", '{');
 	for (size_t row = 0; row < t->cell_rows; row++) {
 		enum timeline_kind kind =
 			t->wanted->rows ? t->rows->items.items[row].kind : (enum timeline_kind)row;
 		const struct timeline_cell *cells = t->cells[row];
+		struct timeline_cell cell;
 		char number[24];
 
 		if (!cells)
 			continue;
 		snprintf(number, sizeof(number), "%zu", row);
 		json_begin(w, t->wanted->rows ? number : timeline_kind_name(kind), '[');
-		for (uint32_t n = 0; n < t->wanted->columns; n++)
-			if (cells[n].time_ns || cells[n].count)
-				write_cell(w, n, &cells[n], kind == TIMELINE_COUNTER);
+		for (uint32_t n = 0, next; n < t->wanted->columns; n = next) {
+			next = add_up(kind, cells, n, ages, &cell);
+			if (cell.time_ns || cell.count)
+				write_cell(w, n, &cell, kind == TIMELINE_COUNTER);
+		}
 		json_end(w, ']');
 	}
 	json_end(w, '}');
 }
 
-int axis_json_contents(struct json_writer *w, const struct timeline *t,
-	const struct profile_reader *r, uint64_t start_ns)
+/* What markers are that are too short for boxes, where all in a cell are the same. */
+static int write_alike(struct json_writer *w, const struct timeline *t, const struct ages *ages,
+	struct axis_names *names, size_t row)
 {
-	struct names names = {0};
+	struct timeline_cell cell;
+	uint64_t index = 0;
+	char number[24];
+	int error = 0;
+
+	snprintf(number, sizeof(number), "%zu", row);
+	json_begin(w, number, '[');
+	for (uint32_t n = 0, next; !error && n < t->wanted->columns; n = next) {
+		next = add_up(TIMELINE_MARKERS, t->cells[row], n, ages, &cell);
+		if (!cell.count || !cell.more.what.id)
+			continue;
+		error = axis_names_index(names, TIMELINE_MARKERS, cell.more.what, &index);
+		json_key(w, NULL);
+		buf_printf(w->out, "%u,%" PRIu64, n, index);
+	}
+	json_end(w, ']');
+	return error;
+}
+
+static int write_all_alike(struct json_writer *w, const struct timeline *t, const struct ages *ages,
+	struct axis_names *names)
+{
+	int error = 0;
+
+	json_begin(w, "alike", '{');
+	for (size_t row = 0; !error && t->wanted->rows && row < t->cell_rows; row++)
+		if (t->cells[row] && t->rows->items.items[row].kind == TIMELINE_MARKERS)
+			error = write_alike(w, t, ages, names, row);
+	json_end(w, '}');
+	return error;
+}
+
+int axis_json_contents(struct json_writer *w, const struct timeline *t,
+	const struct profile_reader *r, uint64_t start_ns, const struct ages *ages)
+{
+	struct axis_names names = {0};
 	int error = write_boxes(w, t, &names, start_ns);
 
+	error = error ?: write_all_alike(w, t, ages, &names);
 	if (!error)
-		write_names(w, t, &names, r);
-	write_cells(w, t);
-	map_release(&names.index);
-	vec_release(&names.firsts);
+		axis_names_json(w, &names, r);
+	write_cells(w, t, ages);
+	axis_names_release(&names);
 	return error;
 }

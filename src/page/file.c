@@ -12,18 +12,27 @@
 #include "base/json_writer.h"
 #include "base/nice.h"
 #include "page/about.h"
+#include "page/ages.h"
 #include "page/assets.h"
 #include "page/axis_json.h"
+#include "page/file_events.h"
+#include "page/file_heats.h"
 #include "page/file_sums.h"
 #include "page/pictures.h"
 #include "report/report.h"
 
-#define LIMIT_BYTES  ((size_t)50 * 1000 * 1000)
-#define OTHER_BYTES  1000 /* names of the parts, longer numbers */
-#define COLUMNS_MAX  16384
-#define COLUMNS_MIN  256
-#define CELLS_MAX    4000000
-#define BOXES_MAX    500000
+#define LIMIT_BYTES ((size_t)50 * 1000 * 1000)
+#define OTHER_BYTES 1000 /* names of the parts, longer numbers */
+#define COLUMNS_MAX 16384
+#define COLUMNS_MIN 256
+#define CELLS_MAX   4000000
+#define BOXES_MAX   500000
+#define HEATS_PART  64 /* of the limit that heatmaps by row may take, at most */
+/* Of the limit that single events may take, in bytes for one: a fourth, and an eighth. */
+#define ITEM_BYTES   (4 * 24)
+#define END_BYTES    (8 * 24)
+#define ITEMS_MAX    200000
+#define ENDS_MAX     100000
 #define REPORT_WIDTH 160
 #define REPORT_ROWS  20
 #define REPORT_GAPS  5
@@ -32,9 +41,9 @@ struct page_file {
 	const char *path;
 	const struct export_options *options;
 	struct recording *recording;
-	uint64_t column_ns;
-	struct buf head, about, axis, sums, pictures, report, end;
-	bool without_pictures;
+	struct ages columns, slices;
+	struct buf head, about, axis, sums, heats, events, pictures, report, end;
+	bool without_pictures, without_events;
 };
 
 static void release(struct page_file *f)
@@ -44,6 +53,8 @@ static void release(struct page_file *f)
 	buf_release(&f->about);
 	buf_release(&f->axis);
 	buf_release(&f->sums);
+	buf_release(&f->heats);
+	buf_release(&f->events);
 	buf_release(&f->pictures);
 	buf_release(&f->report);
 	buf_release(&f->end);
@@ -69,6 +80,11 @@ static int keep(struct buf *text, struct buf *ret)
 
 /* ------------------------------------------------------------------ parts */
 
+static size_t limit_of(const struct page_file *f)
+{
+	return f->options->limit_bytes ?: LIMIT_BYTES;
+}
+
 /* As fine as all rows can be held. */
 static void choose_columns(struct page_file *f)
 {
@@ -76,20 +92,33 @@ static void choose_columns(struct page_file *f)
 	uint64_t rows = g->axis.rows.items.count + 1;
 	uint64_t most = CELLS_MAX / rows < COLUMNS_MAX ? CELLS_MAX / rows : COLUMNS_MAX;
 
-	f->column_ns = g->axis.width_ns;
-	while ((g->end_ns - g->start_ns) / f->column_ns >=
+	f->columns.width_ns = g->axis.width_ns;
+	while ((g->end_ns - g->start_ns) / f->columns.width_ns >=
 		(most > COLUMNS_MIN ? most : COLUMNS_MIN))
-		f->column_ns *= nice_factor(f->column_ns);
+		f->columns.width_ns *= nice_factor(f->columns.width_ns);
+}
+
+/* Of older parts, where several columns are one, it has to be two of these long. */
+static bool keeps_box(const void *file, const struct timeline_box *box)
+{
+	const struct page_file *f = file;
+	uint64_t start_ns = recording_now(f->recording)->start_ns;
+	uint64_t since_ns = box->begin_ns > start_ns ? box->begin_ns - start_ns : 0;
+	uint64_t column = since_ns / f->columns.width_ns;
+	uint32_t first = column < f->columns.count ? (uint32_t)column : f->columns.count - 1;
+
+	return box->end_ns - box->begin_ns >=
+	       2 * f->columns.width_ns * ages_together(&f->columns, first);
 }
 
 static int make_axis(struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
-	uint64_t columns = (g->end_ns - g->start_ns - 1) / f->column_ns + 1;
+	uint64_t columns = (g->end_ns - g->start_ns - 1) / f->columns.width_ns + 1;
 	size_t rows = g->axis.rows.items.count;
 	bool *all = malloc(rows + 1);
 	const struct timeline_wanted wanted = {.from_ns = g->start_ns,
-		.to_ns = g->start_ns + columns * f->column_ns,
+		.to_ns = g->start_ns + columns * f->columns.width_ns,
 		.columns = (uint32_t)columns,
 		.rows = all,
 		.row_count = rows,
@@ -102,10 +131,13 @@ static int make_axis(struct page_file *f)
 	if (!all)
 		return error_memory("the page");
 	memset(all, true, rows + 1);
+	f->columns.count = (uint32_t)columns;
 	error = recording_axis(f->recording, &t, &wanted);
 	if (!error) {
+		error = f->columns.level ? timeline_fold(&t, keeps_box, f) : 0;
 		json_begin(&w, NULL, '{');
-		error = axis_json_contents(&w, &t, g->reader, g->start_ns);
+		ages_json(&w, "ages", &f->columns);
+		error = error ?: axis_json_contents(&w, &t, g->reader, g->start_ns, &f->columns);
 		json_end(&w, '}');
 		timeline_release(&t);
 	}
@@ -115,10 +147,38 @@ static int make_axis(struct page_file *f)
 
 static int make_sums(struct page_file *f)
 {
+	const struct recording_reading *g = recording_now(f->recording);
 	struct buf text = BUF_INIT;
-	int error = file_sums_json(&text, recording_now(f->recording), &f->options->view);
+	int error;
+
+	f->slices.count = g->sums.count - 2;
+	f->slices.width_ns = g->sums.width_ns;
+	error = file_sums_json(&text, g, &f->options->view, &f->slices);
 
 	return keep(&text, &f->sums) ?: error;
+}
+
+static int make_heats(struct page_file *f)
+{
+	struct buf text = BUF_INIT;
+	int error = file_heats_json(&text, recording_now(f->recording), limit_of(f) / HEATS_PART);
+
+	return keep(&text, &f->heats) ?: error;
+}
+
+static int make_events(struct page_file *f)
+{
+	size_t limit = f->without_events ? 0 : limit_of(f);
+	struct file_events_wanted wanted = {
+		.items_max = limit / ITEM_BYTES < ITEMS_MAX ? limit / ITEM_BYTES : ITEMS_MAX,
+		.ends_max = limit / END_BYTES < ENDS_MAX ? limit / END_BYTES : ENDS_MAX,
+		.is_box = keeps_box,
+		.arg = f,
+	};
+	struct buf text = BUF_INIT;
+	int error = file_events_json(&text, recording_now(f->recording), &wanted);
+
+	return keep(&text, &f->events) ?: error;
 }
 
 static int add_picture(struct page_file *f, struct json_writer *w, const struct view *view)
@@ -129,7 +189,7 @@ static int add_picture(struct page_file *f, struct json_writer *w, const struct 
 
 	options.view.view = view;
 	options.scripted = true;
-	recording_known(f->recording, &options.view.range, &options.view.sums);
+	recording_known(f->recording, &options.view.range, &options.view);
 	error = picture_flame(f->path, &options, &a);
 	if (!error && !strncmp(a.type, "image/", 6)) {
 		json_key(w, view->name);
@@ -175,7 +235,7 @@ static int make_report(struct page_file *f)
 
 static int make_about(struct page_file *f)
 {
-	const struct about_state state = {.column_ns = f->column_ns, .whole = true};
+	const struct about_state state = {.column_ns = f->columns.width_ns, .whole = true};
 	struct buf text = BUF_INIT;
 	int error = about_json(&text, recording_now(f->recording), &state);
 
@@ -186,34 +246,80 @@ static int make_about(struct page_file *f)
 
 static size_t size_of(const struct page_file *f)
 {
-	return f->head.size + f->about.size + f->axis.size + f->sums.size + f->pictures.size +
-	       f->report.size + f->end.size + OTHER_BYTES;
+	return f->head.size + f->about.size + f->axis.size + f->sums.size + f->heats.size +
+	       f->events.size + f->pictures.size + f->report.size + f->end.size + OTHER_BYTES;
+}
+
+/* What a part may have if all others stay. */
+static size_t room_for(const struct page_file *f, const struct buf *part)
+{
+	size_t others = size_of(f) - part->size, limit = limit_of(f);
+
+	return limit > others ? limit - others : 0;
+}
+
+/* Its older parts coarser; or else all of it. */
+static int make_axis_smaller(struct page_file *f)
+{
+	if (!ages_grow(&f->columns, f->axis.size, room_for(f, &f->axis)))
+		f->columns.width_ns *= nice_factor(f->columns.width_ns);
+	return make_axis(f) ?: 1;
+}
+
+/* So too; 0: nothing can be. */
+static int make_sums_smaller(struct page_file *f)
+{
+	struct recording_reading *g = recording_now(f->recording);
+	uint32_t slices = g->sums.count;
+	int error = 0;
+
+	if (!ages_grow(&f->slices, f->sums.size, room_for(f, &f->sums))) {
+		error = slice_sums_join(&g->sums);
+		if (!error && g->sums.count == slices)
+			return 0;
+	}
+	return error ?: make_sums(f) ?: 1;
 }
 
 /* Makes the largest part smaller: 1, or 0 where nothing can be. */
 static int make_smaller(struct page_file *f)
 {
-	struct recording_reading *g = recording_now(f->recording);
-	bool longer_columns = (g->end_ns - g->start_ns) / f->column_ns > COLUMNS_MIN;
-	uint32_t slices = g->sums.count;
-	int error;
+	bool longer_columns = f->columns.count > COLUMNS_MIN;
+	int more;
 
-	if (f->axis.size > f->sums.size && longer_columns) {
-		f->column_ns *= nice_factor(f->column_ns);
-		return make_axis(f) ?: 1;
+	if (f->axis.size > f->sums.size && longer_columns)
+		return make_axis_smaller(f);
+	more = make_sums_smaller(f);
+	if (more)
+		return more;
+	if (!f->without_events) {
+		f->without_events = true;
+		return make_events(f) ?: 1;
 	}
-	error = slice_sums_join(&g->sums);
-	if (error || g->sums.count < slices)
-		return error ?: make_sums(f) ?: 1;
 	if (f->without_pictures)
 		return 0;
 	f->without_pictures = true;
 	return make_pictures(f) ?: 1;
 }
 
+static int too_large(size_t bytes)
+{
+	return error_set(
+		-EFBIG, "the page has %zu MB at least, more than --limit", bytes / 1000000 + 1);
+}
+
+/* Names of all rows, which nothing makes smaller. */
+static int make_names(struct page_file *f)
+{
+	int error = make_about(f);
+	size_t least = f->head.size + f->about.size + f->end.size;
+
+	return error ?: least > limit_of(f) ? too_large(least) : 0;
+}
+
 static int make_parts(struct page_file *f)
 {
-	const size_t limit = f->options->limit_bytes ?: LIMIT_BYTES;
+	const size_t limit = limit_of(f);
 	int more = 1, error = recording_open(&f->recording, f->path);
 
 	error = error ?: recording_finish(f->recording);
@@ -222,18 +328,19 @@ static int make_parts(struct page_file *f)
 	choose_columns(f);
 	assets_file_head(&f->head);
 	assets_file_end(&f->end);
-	error = make_about(f);
+	error = make_names(f);
 	error = error ?: make_axis(f);
+	error = error ?: make_heats(f);
 	error = error ?: make_pictures(f);
 	error = error ?: make_report(f);
+	error = error ?: make_events(f);
 	error = error ?: make_sums(f);
 	while (!error && size_of(f) > limit && more > 0)
 		more = make_smaller(f);
 	if (error || more < 0)
 		return error ?: more;
 	if (size_of(f) > limit)
-		return error_set(-EFBIG, "the page has %zu MB at least, more than --limit",
-			size_of(f) / 1000000 + 1);
+		return too_large(size_of(f));
 	return make_about(f);
 }
 
@@ -254,6 +361,8 @@ static int write(const char *path, const struct export_options *options, struct 
 		write_part(o, "{\"about\":", &f.about);
 		write_part(o, ",\n\"axis\":", &f.axis);
 		write_part(o, ",\n\"sums\":", &f.sums);
+		write_part(o, ",\n\"heats\":", &f.heats);
+		write_part(o, ",\n\"events\":", &f.events);
 		write_part(o, ",\n\"pictures\":", &f.pictures);
 		write_part(o, ",\n\"report\":", &f.report);
 		write_part(o, "}", &f.end);

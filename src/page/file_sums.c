@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/printable.h"
+#include "page/ages.h"
 #include "view/fold/event_nodes.h"
 #include "view/names/label.h"
 
@@ -19,6 +20,7 @@ struct node_sum {
 
 struct file_sums {
 	const struct slice_sums *sums;
+	const struct ages *ages;
 	struct json_writer w;
 	struct tree *tree;
 	uint32_t *nodes;	 /* by key; 0: not shown */
@@ -109,10 +111,13 @@ static int add_up(struct file_sums *f, const struct slice *slice)
 	return 0;
 }
 
-static int write_slice(struct file_sums *f, const char *name, uint32_t number)
+/* So many slices together. */
+static int write_slice(struct file_sums *f, const char *name, uint32_t first, uint32_t count)
 {
-	int error = add_up(f, &f->sums->items[number]);
+	int error = 0;
 
+	for (uint32_t i = first; !error && i < first + count; i++)
+		error = add_up(f, &f->sums->items[i]);
 	json_begin(&f->w, name, '[');
 	vec_foreach (node, &f->in) {
 		json_key(&f->w, NULL);
@@ -128,13 +133,15 @@ static int write_slice(struct file_sums *f, const char *name, uint32_t number)
 static int write_slices(struct file_sums *f)
 {
 	uint32_t last = f->sums->count - 1;
-	int error = write_slice(f, "before", 0);
+	int error = write_slice(f, "before", 0, 1);
 
 	json_begin(&f->w, "slices", '[');
-	for (uint32_t i = 1; !error && i < last; i++)
-		error = write_slice(f, NULL, i);
+	for (uint32_t i = 1, count; !error && i < last; i += count) {
+		count = ages_steps(f->ages, i - 1);
+		error = write_slice(f, NULL, i, count);
+	}
 	json_end(&f->w, ']');
-	return error ?: write_slice(f, "behind", last);
+	return error ?: write_slice(f, "behind", last, 1);
 }
 
 static void write_spreads(struct file_sums *f, const uint32_t *nodes)
@@ -165,6 +172,8 @@ static int write(
 		error = error_memory(SUBJECT);
 	json_begin(&f->w, NULL, '{');
 	json_number(&f->w, "slice_ns", f->sums->width_ns);
+	json_number(&f->w, "count", f->sums->count - 2);
+	ages_json(&f->w, "ages", f->ages);
 	if (!error) {
 		write_frames(f);
 		write_nodes(f);
@@ -177,11 +186,11 @@ static int write(
 	return error;
 }
 
-int file_sums_json(
-	struct buf *out, const struct recording_reading *g, const struct view_options *options)
+int file_sums_json(struct buf *out, const struct recording_reading *g,
+	const struct view_options *options, const struct ages *ages)
 {
 	struct view_options all = *options;
-	struct file_sums f = {.sums = &g->sums, .w = {.out = out}};
+	struct file_sums f = {.sums = &g->sums, .ages = ages, .w = {.out = out}};
 	int error = tree_new(&f.tree);
 
 	all.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;

@@ -4,6 +4,9 @@
  * without a server makes flame graphs of ranges:
  *
  *	"slice_ns"	how long a slice is; the first begins at 0
+ *	"count"		how many slices there are
+ *	"ages"		[end, together, ...]: before the slice `end` so many stand together, as one of
+ *			"slices"; from the last of these on each stands alone
  *	"frames"	a letter for the kind ('a' + enum tree_kind) and the label, as in SVG files
  *	"nodes"		[parent, frame, ...] from node 1 on; a node's number is its place
  *	"slices"	[[node, time, samples, ...], ...]
@@ -18,6 +21,8 @@
 #include "base/buf.h"
 #include "page/recording.h"
 
-/* `options` says what frames look like. 0 or -errno with error_text. */
-int file_sums_json(
-	struct buf *out, const struct recording_reading *g, const struct view_options *options);
+/* `options` says what frames look like; `ages` are those of the slices. 0 or -errno with
+ * error_text. */
+struct ages;
+int file_sums_json(struct buf *out, const struct recording_reading *g,
+	const struct view_options *options, const struct ages *ages);

@@ -12,20 +12,20 @@
 #include "page/arguments.h"
 #include "page/assets.h"
 #include "page/axis_json.h"
+#include "page/compared.h"
+#include "page/find_json.h"
+#include "page/heat_json.h"
 #include "page/kernel_page.h"
 #include "page/links_json.h"
-#include "page/pictures.h"
-#include "report/diff.h"
+#include "page/part.h"
 #include "page/recording.h"
 #include "page/repeats_json.h"
 #include "report/report.h"
-#include "view/diff/diff.h"
 
 #define COLUMNS_MAX	 20000
 #define BOXES_MAX	 50000
 #define CELLS_MAX	 10000000 /* of all rows that are asked for: 240 MB */
 #define REPORT_ROWS	 20
-#define DIFF_ROWS	 200
 #define REPORT_GAPS	 5
 #define REPORT_WIDTH_MAX 400
 
@@ -38,32 +38,56 @@
 #define JSON "application/json; charset=utf-8"
 
 struct page {
-	const char *path;
 	struct access access;
-	struct recording *recording;
+	struct recording *recordings[PAGE_RECORDINGS_MAX]; /* as they were given */
+	size_t count;
 };
+
+/* What an answer needs of the recording. */
+enum need {
+	NEEDS_NOTHING = 0,
+	NEEDS_NEWEST, /* all of it, as it is now; or, where a part will do, what is read by now */
+	NEEDS_PART,   /* so too, but not that it has become longer */
+	NEEDS_WHOLE,  /* as it was when it was last read */
+};
+
+static bool is_partial(const struct http_request *q, enum need need)
+{
+	return need != NEEDS_WHOLE && argument_flag(q, "partial");
+}
+
+static enum recording_growth growth_of(const struct http_request *q, enum need need)
+{
+	if (need != NEEDS_NEWEST)
+		return GROWTH_LATER;
+	return is_partial(q, need) ? GROWTH_SOON : GROWTH_NOW;
+}
 
 /* ------------------------------------------------------------------ about.json */
 
-static int about(struct page *p, const struct http_request *q, struct http_answer *a)
+static int about(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
-	struct recording_reading *g = recording_now(p->recording);
+	struct recording_reading *g = recording_now(r);
 	const struct about_state state = {
 		.column_ns = g->axis.width_ns,
-		.whole = g->whole && !recording_has_more(p->recording),
-		.percent_read = (unsigned int)(100 * recording_progress(p->recording)),
+		.whole = g->whole && !recording_has_more(r),
+		.percent_read = (unsigned int)(100 * recording_progress(r)),
+		.recordings = p->recordings,
+		.count = p->count,
+		.growth = growth_of(q, NEEDS_NEWEST),
 	};
 
-	(void)q;
 	a->type = JSON;
 	return about_json(&a->text, g, &state);
 }
 
 /* ------------------------------------------------------------------ timeline.json, sums.json */
 
-static int wanted_range(struct page *p, const struct http_request *q, struct timeline_wanted *ret)
+static int wanted_range(
+	struct recording *r, const struct http_request *q, struct timeline_wanted *ret)
 {
-	const struct recording_reading *g = recording_now(p->recording);
+	const struct recording_reading *g = recording_now(r);
 	uint64_t length_ns = g->end_ns - g->start_ns, from_ns, to_ns, columns;
 	int error = argument_number(q, "from", INT64_MAX, 0, &from_ns);
 
@@ -80,18 +104,18 @@ static int wanted_range(struct page *p, const struct http_request *q, struct tim
 	return 0;
 }
 
-static int write_axis(struct page *p, const struct timeline_wanted *wanted, struct buf *out)
+static int write_axis(struct recording *r, const struct timeline_wanted *wanted, struct buf *out)
 {
-	const struct recording_reading *g = recording_now(p->recording);
+	const struct recording_reading *g = recording_now(r);
 	struct json_writer w = {.out = out};
 	struct timeline t;
-	int error = recording_axis(p->recording, &t, wanted);
+	int error = recording_axis(r, &t, wanted);
 
 	if (error)
 		return error;
 	json_begin(&w, NULL, '{');
 	json_number(&w, "columns", wanted->columns);
-	error = axis_json_contents(&w, &t, g->reader, g->start_ns);
+	error = axis_json_contents(&w, &t, g->reader, g->start_ns, NULL);
 	json_end(&w, '}');
 	timeline_release(&t);
 	return error;
@@ -106,161 +130,154 @@ static int check_size(const struct timeline_wanted *wanted)
 	return cells > CELLS_MAX ? error_set(-EINVAL, "these are too many rows and columns") : 0;
 }
 
-static int timeline(struct page *p, const struct http_request *q, struct http_answer *a)
+static int timeline(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
-	size_t count = recording_now(p->recording)->axis.rows.items.count;
+	size_t count = recording_now(r)->axis.rows.items.count;
 	struct timeline_wanted wanted = {.row_count = count};
 	bool *rows = NULL;
-	int error = wanted_range(p, q, &wanted);
+	int error = wanted_range(r, q, &wanted);
 
+	(void)p;
 	error = error ?: argument_list(q, "rows", count, &rows);
 	if (!error && !rows)
 		error = error_set(-EINVAL, "say which rows");
 	wanted.rows = rows;
 	a->type = JSON;
 	error = error ?: check_size(&wanted);
-	error = error ?: write_axis(p, &wanted, &a->text);
+	error = error ?: write_axis(r, &wanted, &a->text);
 	free(rows);
 	return error;
 }
 
-static int sums(struct page *p, const struct http_request *q, struct http_answer *a)
+static int sums(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
 	struct timeline_wanted wanted = {0};
-	int error = wanted_range(p, q, &wanted);
+	int error = wanted_range(r, q, &wanted);
 
+	(void)p;
 	a->type = JSON;
-	return error ?: write_axis(p, &wanted, &a->text);
+	return error ?: write_axis(r, &wanted, &a->text);
 }
 
-/* ------------------------------------------------------------------ pictures and tables */
+/* ------------------------------------------------------------------ tables */
 
-/* The range that the selected one is compared with. */
-struct base {
-	struct argument_times times;
-	struct range_wanted range;
-};
-
-/* *ret_wanted: there is one. What is compared is read from the file, in slices of time. */
-static int read_base(struct page *p, const struct http_request *q, struct view_options *viewed,
-	struct base *ret, bool *ret_wanted)
-{
-	*ret = (struct base){0};
-	*ret_wanted = http_argument(q, "base-from") || http_argument(q, "base-to");
-	if (!*ret_wanted)
-		return 0;
-	viewed->sums = NULL;
-	recording_known(p->recording, &ret->range, NULL);
-	return argument_times(q, "base-from", "base-to", &ret->times, &ret->range);
-}
-
-static int flame(struct page *p, const struct http_request *q, struct http_answer *a)
-{
-	struct export_options options = EXPORT_OPTIONS_INIT;
-	struct argument_times times;
-	struct range_wanted selected;
-	struct base base;
-	bool compared;
-	int error = argument_view(q, &times, &options.view);
-
-	recording_known(p->recording, &options.view.range, &options.view.sums);
-	error = error ?: read_base(p, q, &options.view, &base, &compared);
-	if (!error && compared) {
-		selected = options.view.range;
-		options.view.range = base.range;
-		options.against = p->path;
-		options.against_range = &selected;
-	}
-	options.scripted = true;
-	options.inverted = argument_flag(q, "inverted");
-	options.title = http_argument(q, "title");
-	return error ?: picture_flame(p->path, &options, a);
-}
-
-/* Functions whose share of the elapsed time is another one. */
-static int differences(struct page *p, const struct http_request *q, struct http_answer *a)
-{
-	struct report_diff r = {.paths = {"the range compared with", "the selected range"},
-		.top = DIFF_ROWS,
-		.threshold = -1};
-	struct view_options options[2] = {0};
-	struct argument_times times;
-	struct base base;
-	struct diff diff = {0};
-	bool compared = false;
-	int error = argument_view(q, &times, &options[1]);
-
-	recording_known(p->recording, &options[1].range, NULL);
-	error = error ?: read_base(p, q, &options[1], &base, &compared);
-	if (!error && !compared)
-		error = error_set(-EINVAL, "say what it is compared with");
-	options[0] = options[1];
-	options[0].range = base.range;
-	error = error
-			?: diff_read(&diff,
-				   (const struct diff_of[]){
-					   {p->path, &options[0]}, {p->path, &options[1]}},
-				   DIFF_BY_ELAPSED);
-	r.diff = &diff;
-	a->type = "text/plain; charset=utf-8";
-	if (!error)
-		report_diff_text(&r, &a->text);
-	diff_release(&diff);
-	return error;
-}
-
-static int report_text_of(struct page *p, const struct http_request *q, struct http_answer *a)
+static int report_text_of(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
 	struct report_wanted wanted = {.top = REPORT_ROWS, .top_gaps = REPORT_GAPS};
-	struct argument_times times;
-	struct report *r;
-	uint64_t width;
-	int error = argument_range(q, &times, &wanted.range);
+	struct part part = {0};
+	struct report *report = NULL;
+	uint64_t width = 0;
+	int error = part_read(&part, r, q, &wanted.range);
 
-	recording_known(p->recording, &wanted.range, NULL);
+	(void)p;
+	recording_known(r, &wanted.range, NULL);
 	error = error ?: argument_number(q, "width", REPORT_WIDTH_MAX, 120, &width);
-	if (error)
-		return error;
 	wanted.width = (unsigned int)width;
 	wanted.stalls = argument_flag(q, "stalls");
 	wanted.counters = argument_flag(q, "counters");
-	error = report_open(&r, p->path, &wanted);
-	if (error)
-		return error;
+	error = error ?: report_open(&report, recording_path(r), &wanted);
 	a->type = "text/plain; charset=utf-8";
-	report_text(r, &a->text);
-	report_close(r);
-	return 0;
+	if (!error) {
+		report_text(report, &a->text);
+		report_close(report);
+	}
+	part_release(&part);
+	return error;
 }
 
-static int links(struct page *p, const struct http_request *q, struct http_answer *a)
+static int links(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
+	(void)p;
 	a->type = JSON;
-	return links_json(p->recording, q, &a->text);
+	return links_json(r, q, &a->text);
 }
 
-static int repeats(struct page *p, const struct http_request *q, struct http_answer *a)
+static int find(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
+	(void)p;
 	a->type = JSON;
-	return repeats_json(p->recording, q, &a->text);
+	return find_json(r, q, &a->text);
 }
 
-static int kernel(struct page *p, const struct http_request *q, struct http_answer *a)
+static int heat(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	(void)p;
+	a->type = JSON;
+	return heat_json(r, q, &a->text);
+}
+
+static int repeats(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	(void)p;
+	a->type = JSON;
+	return repeats_json(r, q, &a->text);
+}
+
+static int kernel(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
 	const char *name = http_argument(q, "kernel");
 	struct range_wanted wanted = {0};
-	struct argument_times times;
-	int error = argument_range(q, &times, &wanted);
+	struct part part = {0};
+	int error = part_read(&part, r, q, &wanted);
 
-	recording_known(p->recording, &wanted, NULL);
+	(void)p;
+	recording_known(r, &wanted, NULL);
 	if (!error && !name)
 		error = error_set(-EINVAL, "say which kernel");
-	return error ?: kernel_page(p->path, &wanted, name, a);
+	error = error ?: kernel_page(recording_path(r), &wanted, name, a);
+	part_release(&part);
+	return error;
 }
 
-static int whole_page(struct page *p, const struct http_request *q, struct http_answer *a)
+/* What the question compares with: NULL, nothing. */
+static int find_base(
+	struct page *p, struct recording *r, const struct http_request *q, struct recording **ret)
+{
+	uint64_t number;
+	int error = argument_number(q, "base-file", p->count, 0, &number);
+
+	*ret = NULL;
+	if (error)
+		return error;
+	*ret = number ? p->recordings[number - 1] : compared_is_asked(q) ? r : NULL;
+	if (!*ret || *ret == r)
+		return 0;
+	error = recording_look(*ret, GROWTH_LATER);
+	return error ?: recording_finish(*ret);
+}
+
+static int flame(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	struct recording *base;
+	int error = find_base(p, r, q, &base);
+
+	return error ?: compared_flame(r, base, q, a);
+}
+
+static int differences(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	struct recording *base;
+	int error = find_base(p, r, q, &base);
+
+	a->type = "text/plain; charset=utf-8";
+	return error ?: compared_text(r, base, q, &a->text);
+}
+
+static int whole_page(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
 	(void)p;
+	(void)r;
 	(void)q;
 	a->type = "text/html; charset=utf-8";
 	assets_page(&a->text);
@@ -269,18 +286,11 @@ static int whole_page(struct page *p, const struct http_request *q, struct http_
 
 /* ------------------------------------------------------------------ requests */
 
-/* What an answer needs of the recording. */
-enum need {
-	NEEDS_NOTHING = 0,
-	NEEDS_NEWEST, /* all of it, as it is now; or, where a part will do, what is read by now */
-	NEEDS_PART,   /* so too, but not that it has become longer */
-	NEEDS_WHOLE,  /* as it was when it was last read */
-};
-
 static const struct route {
 	const char *name;
 	enum need need;
-	int (*answer)(struct page *p, const struct http_request *q, struct http_answer *a);
+	int (*answer)(struct page *p, struct recording *r, const struct http_request *q,
+		struct http_answer *a);
 } routes[] = {
 	{"", NEEDS_NOTHING, whole_page},
 	{"about.json", NEEDS_NEWEST, about},
@@ -290,6 +300,8 @@ static const struct route {
 	{"report.txt", NEEDS_WHOLE, report_text_of},
 	{"differences.txt", NEEDS_WHOLE, differences},
 	{"links.json", NEEDS_WHOLE, links},
+	{"find.json", NEEDS_WHOLE, find},
+	{"heat.json", NEEDS_WHOLE, heat},
 	{"repeats.json", NEEDS_WHOLE, repeats},
 	{"kernel.html", NEEDS_WHOLE, kernel},
 };
@@ -302,13 +314,26 @@ static const struct route *route_of(const char *name)
 	return NULL;
 }
 
-static int read_what_is_needed(struct page *p, const struct http_request *q, enum need need)
+/* The first, where none is named. */
+static int find_recording(
+	const struct page *p, const struct http_request *q, struct recording **ret)
 {
-	int error = need ? recording_look(p->recording, need == NEEDS_NEWEST) : 0;
+	uint64_t number;
+	int error = argument_number(q, "file", p->count, 1, &number);
 
-	if (error || !need || (need != NEEDS_WHOLE && argument_flag(q, "partial")))
+	if (!error && !number)
+		error = error_set(-EINVAL, "'file' counts from 1");
+	*ret = error ? NULL : p->recordings[number - 1];
+	return error;
+}
+
+static int read_what_is_needed(struct recording *r, const struct http_request *q, enum need need)
+{
+	int error = need ? recording_look(r, growth_of(q, need)) : 0;
+
+	if (error || !need || is_partial(q, need))
 		return error;
-	return recording_finish(p->recording);
+	return recording_finish(r);
 }
 
 void page_answer(void *page, const struct http_request *q, struct http_answer *ret)
@@ -316,6 +341,7 @@ void page_answer(void *page, const struct http_request *q, struct http_answer *r
 	struct page *p = page;
 	const char *name = access_check(&p->access, q);
 	const struct route *route = name ? route_of(name) : NULL;
+	struct recording *r;
 	int error;
 
 	if (!route) {
@@ -325,8 +351,9 @@ void page_answer(void *page, const struct http_request *q, struct http_answer *r
 		return;
 	}
 	ret->policy = POLICY;
-	error = read_what_is_needed(p, q, route->need);
-	error = error ?: route->answer(p, q, ret);
+	error = find_recording(p, q, &r);
+	error = error ?: read_what_is_needed(r, q, route->need);
+	error = error ?: route->answer(p, r, q, ret);
 	if (!error && ret->text.failed)
 		error = error_memory("the page");
 	if (error)
@@ -334,16 +361,16 @@ void page_answer(void *page, const struct http_request *q, struct http_answer *r
 			error_text());
 }
 
-int page_open(struct page **ret, const char *path)
+int page_open(struct page **ret, const char *const *paths, size_t count)
 {
 	struct page *p = calloc(1, sizeof(*p));
 	int error;
 
 	if (!p)
 		return error_memory("the page");
-	p->path = path;
 	error = access_init(&p->access);
-	error = error ?: recording_open(&p->recording, path);
+	for (; !error && p->count < count; p->count += !error)
+		error = recording_open(&p->recordings[p->count], paths[p->count]);
 	if (error) {
 		page_close(p);
 		return error;
@@ -354,20 +381,30 @@ int page_open(struct page **ret, const char *path)
 
 void page_close(struct page *p)
 {
-	if (!p)
-		return;
-	recording_close(p->recording);
+	for (size_t n = 0; p && n < p->count; n++)
+		recording_close(p->recordings[n]);
 	free(p);
+}
+
+/* One after the other. */
+static struct recording *unread(const struct page *p)
+{
+	for (size_t n = p->count; n--;)
+		if (recording_has_more(p->recordings[n]))
+			return p->recordings[n];
+	return NULL;
 }
 
 bool page_has_work(const struct page *p)
 {
-	return recording_has_more(p->recording);
+	return unread(p);
 }
 
 int page_work(struct page *p)
 {
-	return recording_step(p->recording);
+	struct recording *r = unread(p);
+
+	return r ? recording_step(r) : 0;
 }
 
 const char *page_path(const struct page *p)

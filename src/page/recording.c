@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #define STEP_EVENTS   50000
@@ -12,11 +13,13 @@
 #define GLANCE_PART   16
 #define GLANCE_STRIDE ((uint64_t)256 << 10)
 #define GLANCE_END    ((uint64_t)1 << 20)
+#define REST	      9 /* times as long as a reading took, before the next one */
 
 struct recording {
 	const char *path;
 	struct stat file;		    /* that `now` is of, and `next` */
 	struct recording_reading now, next; /* the latter's reader is NULL: nothing to read */
+	uint64_t begun_ns, read_ns;	    /* by our clock: the latest reading, and its end */
 };
 
 static void release(struct recording_reading *g)
@@ -24,7 +27,10 @@ static void release(struct recording_reading *g)
 	profile_reader_close(g->reader);
 	chunk_times_release(&g->chunks);
 	slice_sums_release(&g->sums);
+	stalls_kept_release(&g->stalls);
+	wall_kept_release(&g->wall);
 	timeline_kept_release(&g->axis);
+	timeline_named_release(&g->named);
 	*g = (struct recording_reading){0};
 }
 
@@ -35,6 +41,11 @@ void recording_close(struct recording *r)
 	release(&r->now);
 	release(&r->next);
 	free(r);
+}
+
+const char *recording_path(const struct recording *r)
+{
+	return r->path;
 }
 
 struct recording_reading *recording_now(struct recording *r)
@@ -125,6 +136,7 @@ static int begin(
 	g->start_ns = start_ns;
 	g->end_ns = end_ns;
 	timeline_kept_init(&g->axis, start_ns, end_ns);
+	timeline_named_init(&g->named, start_ns, end_ns);
 	return error ?: slice_sums_init(&g->sums, start_ns, end_ns);
 }
 
@@ -134,13 +146,17 @@ static int read_event(struct recording_reading *g)
 	struct profile_event e;
 	int more = profile_reader_next(g->reader, &e), error = 0;
 
+	if (!more && g->whole)
+		return slice_sums_finish(&g->sums, g->reader);
 	if (more <= 0)
 		return more;
 	g->known.events++;
 	if (g->whole && chunk_times_add(&g->chunks, g->reader, &e))
 		error = error_memory("the recording");
 	if (!error && g->whole)
-		error = slice_sums_add(&g->sums, &e);
+		error = slice_sums_add(&g->sums, g->reader, &e);
+	if (!error && g->whole)
+		error = timeline_named_add(&g->named, g->reader, &e);
 	error = error ?: timeline_kept_add(&g->axis, g->reader, &e);
 	return error ?: 1;
 }
@@ -169,6 +185,7 @@ static void take_over(struct recording *r)
 	struct recording_reading *g = &r->now;
 
 	note_end(&r->next);
+	r->read_ns = clock_now_ns();
 	release(g);
 	*g = r->next;
 	r->next = (struct recording_reading){0};
@@ -233,6 +250,7 @@ static int start(struct recording *r, bool first)
 	uint64_t start_ns = 0, end_ns = 0;
 	int error = look_at_file(r);
 
+	r->begun_ns = clock_now_ns();
 	error = error ?: find_extent(r, &start_ns, &end_ns);
 	if (!error && first && r->file.st_size > SMALL_BYTES)
 		error = glance(r, start_ns, end_ns);
@@ -261,7 +279,22 @@ int recording_open(struct recording **ret, const char *path)
 	return 0;
 }
 
-int recording_look(struct recording *r, bool grown)
+static bool is_longer(const struct stat *now, const struct stat *before)
+{
+	return now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	       now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
+/* What is being read is not begun anew again and again: of a recording that goes on nothing would
+ * ever be read to its end. */
+static bool is_due(const struct recording *r, enum recording_growth growth)
+{
+	if (growth != GROWTH_SOON)
+		return growth == GROWTH_NOW;
+	return !r->next.reader && clock_now_ns() - r->read_ns >= REST * (r->read_ns - r->begun_ns);
+}
+
+int recording_look(struct recording *r, enum recording_growth growth)
 {
 	struct stat before = r->file, now;
 	bool same;
@@ -270,9 +303,7 @@ int recording_look(struct recording *r, bool grown)
 		return error_errno(-errno, "cannot open '%s'", r->path);
 	same = now.st_dev == before.st_dev && now.st_ino == before.st_ino &&
 	       now.st_size >= before.st_size;
-	if (same && (!grown || (now.st_size == before.st_size &&
-				       now.st_mtim.tv_sec == before.st_mtim.tv_sec &&
-				       now.st_mtim.tv_nsec == before.st_mtim.tv_nsec)))
+	if (same && !(is_longer(&now, &before) && is_due(r, growth)))
 		return 0;
 	release(&r->next);
 	return start(r, false);
@@ -281,13 +312,16 @@ int recording_look(struct recording *r, bool grown)
 /* ------------------------------------------------------------------ answers */
 
 void recording_known(
-	const struct recording *r, struct range_wanted *range, const struct slice_sums **ret_sums)
+	struct recording *r, struct range_wanted *range, struct view_options *ret_options)
 {
-	const struct recording_reading *g = &r->now;
+	struct recording_reading *g = &r->now;
 
 	range->known = &g->known;
-	if (ret_sums && !g->sums.overflow && !profile_is_estimated(g->reader))
-		*ret_sums = &g->sums;
+	if (!ret_options || g->sums.overflow || profile_is_estimated(g->reader))
+		return;
+	ret_options->sums = &g->sums;
+	ret_options->stalls = &g->stalls;
+	ret_options->wall = &g->wall;
 }
 
 /* Events that are at least in part in a stretch of time, whole, and some more. */
@@ -324,6 +358,16 @@ int recording_axis(struct recording *r, struct timeline *t, const struct timelin
 	error = timeline_read(t, &g->axis.rows, s.reader, wanted);
 	profile_reader_close(s.reader);
 	return error;
+}
+
+int recording_find(
+	struct recording *r, struct timeline_find *ret, const struct timeline_find_wanted *wanted)
+{
+	struct recording_reading *g = &r->now;
+	struct timeline_find_wanted known = *wanted;
+
+	known.named = &g->named;
+	return timeline_find_read(ret, &g->axis.rows, g->reader, &known);
 }
 
 /* What belongs to a work lies between its launch and its end; what to a call may come long after,

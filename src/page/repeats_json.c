@@ -9,7 +9,7 @@
 #define NAMES_MAX   1000
 #define LONGEST_MAX 300
 
-static int wanted_of(
+int repeats_asked(
 	const struct http_request *q, const struct recording_reading *g, struct repeats_wanted *ret)
 {
 	const char *of = http_argument(q, "of");
@@ -77,7 +77,7 @@ int repeats_json(struct recording *r, const struct http_request *q, struct buf *
 	struct json_writer w = {.out = out};
 	struct repeats_wanted wanted = {0};
 	struct repeats p = {0};
-	int error = wanted_of(q, g, &wanted);
+	int error = repeats_asked(q, g, &wanted);
 
 	error = error ?: recording_repeats(r, &p, &wanted);
 	if (!error) {

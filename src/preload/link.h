@@ -5,7 +5,8 @@
  *
  * The library lives in somebody else's program. It never exits, aborts or prints, and what it
  * cannot do it leaves: then the program's own images are loaded. Nothing happens before the program
- * loads its first image. Where memory is short, or nobody listens, that stays so.
+ * loads its first image, or begins with the GPU API where machine code is to get programs. Where
+ * memory is short, or nobody listens, that stays so.
  *
  * A child that is forked behind that has no connection: the GPU API is dead there, too. One that is
  * forked before begins for itself.

@@ -101,6 +101,7 @@ bool plan_is_sound(const struct probe_plan *p, size_t size)
 		p->shared_bytes > SHARED_BYTES_MAX || p->shared_bytes % PROBE_PAGE ||
 		p->outside_at % PROBE_PAGE || p->outside_at > p->shared_bytes ||
 		p->map_count > ARENA_MAPS_MAX || p->snapshot_at % 8 ||
+		p->accesses > p->arena_bytes / ARENA_SITE_BYTES ||
 		!is_inside(p->snapshot_at, p->arena_bytes, p->outside_at))
 		return false;
 	return bodies_are_sound(p) && outsides_are_sound(p) && initials_are_sound(p);

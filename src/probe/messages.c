@@ -25,6 +25,33 @@ union message {
 	uint8_t bytes[PROBE_MESSAGE_MAX];
 };
 
+int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images)
+{
+	struct server_unprobed new = {
+		.hash = hash_bytes(name, strlen(name)), .why = why, .images = images};
+	uint64_t key = hash_combine(new.hash, why);
+	const uint64_t *at = map_get(&s->unprobed_by_key, key);
+
+	if (at) {
+		s->unprobed.items[*at].images += images;
+		return 0;
+	}
+	new.name = s->unprobed.count < KERNELS_MAX ? strdup(name) : NULL;
+	if (!new.name || vec_push(&s->unprobed, new)) {
+		free(new.name);
+		return -ENOMEM;
+	}
+	return map_put(&s->unprobed_by_key, key, s->unprobed.count - 1);
+}
+
+static void add_without(struct server *s, struct probe_kernel *m)
+{
+	m->name[sizeof(m->name) - 1] = 0;
+	if (m->fate >= PROBE_FATE_COUNT ||
+		server_add_unprobed(s, m->name, (enum probe_fate)m->fate, 1))
+		s->notes_lost++;
+}
+
 static void add_kernel(struct server *s, struct probe_kernel *m)
 {
 	struct server_kernel k = {.hash = m->hash,
@@ -70,6 +97,35 @@ static void add_file(struct server *s, uint32_t process, struct probe_file *m)
 		s->notes_lost++;
 }
 
+static uint64_t site_key(uint32_t process, uint32_t number)
+{
+	return (uint64_t)process << 32 | number;
+}
+
+/* A number means what it meant first. */
+static void add_site(struct server *s, uint32_t process, uint64_t number, struct server_site site)
+{
+	const struct plan *p = s->plan;
+	uint64_t key = site_key(process, (uint32_t)number);
+
+	if (number >= p->objects.items[p->objects.count - 1].bodies.layout.accesses) {
+		s->sites_beyond++;
+		return;
+	}
+	if (map_get(&s->site_by_number, key))
+		return;
+	if (s->sites.count == LINES_MAX || vec_push(&s->sites, site) ||
+		map_put(&s->site_by_number, key, s->sites.count - 1))
+		s->notes_lost++;
+}
+
+const struct server_site *server_site(const struct server *s, uint32_t process, uint32_t number)
+{
+	const uint64_t *at = map_get(&s->site_by_number, site_key(process, number));
+
+	return at ? &s->sites.items[*at] : NULL;
+}
+
 static void add_lines(struct server *s, uint32_t process, const struct probe_lines *m)
 {
 	for (uint32_t i = 0; i < m->count && i < PROBE_LINES_MAX; i++) {
@@ -83,6 +139,9 @@ static void add_lines(struct server *s, uint32_t process, const struct probe_lin
 			.kind = l->kind};
 		uint64_t key = hash_combine(m->hash, l->insn);
 
+		if (m->first_site < PROBE_NO_SITE - PROBE_LINES_MAX)
+			add_site(s, process, m->first_site + i,
+				(struct server_site){m->hash, l->insn, l->bytes});
 		if (map_get(&s->line_by_place, key))
 			continue;
 		if (s->lines.count == LINES_MAX || vec_push(&s->lines, line) ||
@@ -104,7 +163,7 @@ static void add_fate(struct server *s, struct probe_image *m)
 
 	if (m->fate >= PROBE_FATE_COUNT)
 		return;
-	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED ||
+	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED || m->fate == PROBE_FATE_PATCHED ||
 					     m->fate == PROBE_FATE_UNSEEN_ACCESSES ||
 					     m->fate == PROBE_FATE_UNSEEN_EXITS
 				     ? m->amount
@@ -144,7 +203,9 @@ static int handle(struct server *s, uint32_t process, union message *m, size_t n
 		return -EPROTO;
 	if (m->what == PROBE_ARENA && n == sizeof(m->arena))
 		return server_add_arena(s, process, &m->arena);
-	if (m->what == PROBE_KERNEL && n == sizeof(m->kernel))
+	if (m->what == PROBE_KERNEL && n == sizeof(m->kernel) && m->kernel.fate)
+		add_without(s, &m->kernel);
+	else if (m->what == PROBE_KERNEL && n == sizeof(m->kernel))
 		add_kernel(s, &m->kernel);
 	else if (m->what == PROBE_LINES && n == sizeof(m->lines))
 		add_lines(s, process, &m->lines);

@@ -415,6 +415,8 @@ static int put_bodies(const struct plan *p, struct buf *out, struct probe_plan *
 				.site = body.site,
 				.once_per_warp = body.once_per_warp,
 				.pair = body.pair < 0 ? -1 : body.pair + (int)o->first_program,
+				.site_copies = body.site_copies,
+				.site_stride = body.site_stride,
 				.version = body.version,
 				.sm = body.sm,
 				.is_alone = b->program->site.where == EBPF_ALONE};
@@ -489,6 +491,20 @@ static void warn_unread(const struct plan_object *o, struct buf *out)
 				m->name, o->name);
 }
 
+void plan_warn_patches(const struct plan *p, struct buf *out)
+{
+	vec_foreach (o, &p->objects)
+		vec_foreach (body, &o->bodies.items) {
+			const char *lacks = body_lacks_as_patch(body);
+
+			if (lacks)
+				buf_printf(out,
+					"program '%s' cannot run in machine code (--sanitizer): it "
+					"needs %s\n",
+					body->program->name, lacks);
+		}
+}
+
 void plan_warn(const struct plan *p, struct buf *out)
 {
 	vec_foreach (o, &p->objects)
@@ -522,8 +538,14 @@ int plan_seal(struct plan *p, const struct plan_options *options)
 	head.shared_bytes = p->shared_bytes;
 	head.snapshot_at = p->snapshot_at;
 	head.outside_at = p->outside_at;
-	vec_foreach (o, &p->objects)
-		head.map_count += o->bodies.layout.map_count;
+	vec_foreach (o, &p->objects) {
+		const struct layout *l = &o->bodies.layout;
+
+		head.map_count += l->map_count;
+		for (uint32_t i = 0; i < l->map_count; i++)
+			if (l->maps[i].is_used && l->maps[i].shape == EBPF_SITES)
+				head.accesses = l->accesses;
+	}
 	head.size = out.size;
 	if (!error && (out.failed || p->data.failed || p->initials.failed))
 		error = no_memory();

@@ -73,7 +73,9 @@ struct plan_options {
 
 #define PLAN_OPTIONS_INIT                                                                          \
 	{                                                                                          \
-		.bodies.layout = {.threads = LAYOUT_THREADS, .map_bytes = LAYOUT_MAP_BYTES},       \
+		.bodies.layout = {.threads = LAYOUT_THREADS,                                       \
+			.map_bytes = LAYOUT_MAP_BYTES,                                             \
+			.accesses = LAYOUT_ACCESSES},                                              \
 		.per_thread = -1                                                                   \
 	}
 
@@ -90,5 +92,7 @@ int plan_set(struct plan *p, const char *setting);
 int plan_set_launch(struct plan *p, const char *text);
 /* Lines about what programs will cost more than they need to. */
 void plan_warn(const struct plan *p, struct buf *out);
+/* Lines about programs that cannot run in kernels of which there is machine code only. */
+void plan_warn_patches(const struct plan *p, struct buf *out);
 /* Makes `fd`, and its hash: 0 or -errno with error_text. */
 int plan_seal(struct plan *p, const struct plan_options *options);

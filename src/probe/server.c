@@ -83,8 +83,14 @@ void server_close(struct server *s)
 	vec_release(&s->arenas);
 	vec_release(&s->kernels);
 	vec_release(&s->lines);
+	vec_release(&s->sites);
+	map_release(&s->site_by_number);
 	vec_release(&s->kept);
 	buf_release(&s->kept_bytes);
+	vec_foreach (k, &s->unprobed)
+		free(k->name);
+	vec_release(&s->unprobed);
+	map_release(&s->unprobed_by_key);
 	map_release(&s->kernel_by_hash);
 	map_release(&s->line_by_place);
 	map_release(&s->files);

@@ -55,11 +55,25 @@ struct server_kernel {
 	struct probe_size with, without; /* programs; in the first */
 };
 
+/* One that the programs are for, and that runs without. */
+struct server_unprobed {
+	uint64_t hash;
+	char *name;
+	enum probe_fate why;
+	uint32_t images; /* that have it */
+};
+
 struct server_line {
 	uint64_t kernel;
 	uint32_t insn; /* number of the access in it */
 	uint32_t file; /* string; 0: not known */
 	uint32_t line, bytes, kind;
+};
+
+/* What number an access has in a process. */
+struct server_site {
+	uint64_t kernel;
+	uint32_t insn, bytes;
 };
 
 /* An entry of a map, of a recording: its key and its value are in `kept_bytes`. */
@@ -99,8 +113,13 @@ struct server {
 	struct vec(struct server_arena) arenas;
 	struct vec(struct server_kernel) kernels;
 	struct map kernel_by_hash;
+	struct vec(struct server_unprobed) unprobed;
+	struct map unprobed_by_key; /* of name and reason */
 	struct vec(struct server_line) lines;
 	struct map line_by_place; /* of kernel and number of the access */
+	struct vec(struct server_site) sites;
+	struct map site_by_number; /* of process and number of the access */
+	uint64_t sites_beyond;	   /* numbers for which arrays by access have no place */
 	struct interner *strings;
 	struct map files; /* of process and number: string */
 	uint64_t fates[PROBE_FATE_COUNT];
@@ -136,6 +155,10 @@ uint32_t server_give_up(struct server *s);
 void server_expect_all(struct server *s);
 /* Programs are not to run from now on; or they are to run again. */
 void server_switch(struct server *s, bool off);
+/* Adds to those that run without programs, or to the images of one: 0 or -ENOMEM. */
+int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images);
 /* The name of a kernel, or NULL; where an access to memory stands, or NULL. */
 const char *server_kernel_name(const struct server *s, uint64_t hash);
 const struct server_line *server_line(const struct server *s, uint64_t kernel, uint32_t insn);
+/* Which access has a number in a process, or NULL. */
+const struct server_site *server_site(const struct server *s, uint32_t process, uint32_t number);

@@ -129,6 +129,26 @@ static int read_array(struct values *v, struct place_key where, const uint8_t *c
 	return error;
 }
 
+/* Numbers are a process's own; to readers accesses are what they are in the code. */
+static int read_sites(
+	struct values *v, const struct server *s, struct place_key where, const uint8_t *copy)
+{
+	uint32_t process = s->arenas.items[where.arena].process;
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < v->place->capacity; i++) {
+		const struct server_site *site = server_site(s, process, i);
+		struct ebpf_site_key key;
+
+		if (!site)
+			continue;
+		key = (struct ebpf_site_key){site->kernel, site->insn, site->bytes};
+		error = add(v, where, (const uint8_t *)&key,
+			copy + (uint64_t)i * v->place->entry_bytes);
+	}
+	return error;
+}
+
 static int read_threads(
 	struct values *v, struct place_key where, const uint8_t *copy, uint64_t threads)
 {
@@ -174,6 +194,8 @@ static int read_arena(struct values *v, const struct server *s, uint32_t arena, 
 			where.sm = copy;
 		if (p->shape == EBPF_HASH)
 			error = read_hash(v, where, at);
+		else if (p->shape == EBPF_SITES)
+			error = read_sites(v, s, where, at);
 		else if (p->shape == EBPF_THREAD_ARRAY)
 			error = read_threads(v, where, at, threads);
 		else

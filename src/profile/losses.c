@@ -235,12 +235,21 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_STALLS_PLACES] = LOSS_ONE("stalls_places",
 		"kernels whose place in the GPU's memory could not be kept",
 		"kernel whose place in the GPU's memory could not be kept"),
+	[LOSS_PROBE_SITES] = LOSS_ONE("probe_accesses",
+		"accesses in kernels had no place in an array by access of probes (--accesses)",
+		"access in a kernel had no place in an array by access of probes (--accesses)"),
 	[LOSS_PROBE_LATE] = LESSER_ONE("probe_late",
 		"times a context did not say in time what was in its maps: for a while the recording has what was there before",
 		"time a context did not say in time what was in its maps: for a while the recording has what was there before"),
 	[LOSS_PROBE_AT_END] = LESSER_ONE("probe_at_end",
 		"entries of maps of probes are in the recording as they were at its end only: there were too many",
 		"entry of a map of probes is in the recording as it was at its end only: there were too many"),
+	[LOSS_DRIVER_PROBES] = LOSS_ONE("driver_probes",
+		"hits of a GPU driver's own probes lost, or without arguments that could be read",
+		"hit of a GPU driver's own probes lost, or without arguments that could be read"),
+	[LOSS_DRIVER_IMAGES] = LOSS_ONE("driver_images",
+		"files of GPU code that a driver's probe named could not be opened or are none: no lines or instructions of these",
+		"file of GPU code that a driver's probe named could not be opened or is none: no lines or instructions of it"),
 };
 // clang-format on
 

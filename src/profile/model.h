@@ -807,6 +807,10 @@ enum profile_loss {
 	/* Of maps of programs in GPU kernels, while a recording is made. */
 	LOSS_PROBE_LATE,   /* times a context did not say what was in its maps */
 	LOSS_PROBE_AT_END, /* entries of maps that were written at the end only */
+	LOSS_PROBE_SITES,  /* accesses behind the last that an array by access has a value for */
+	/* Of probes that a GPU driver has in its own code. */
+	LOSS_DRIVER_PROBES, /* hits that were lost, or whose arguments could not be read */
+	LOSS_DRIVER_IMAGES, /* images of code that they named, and that could not be had */
 	LOSS_KINDS
 };
 

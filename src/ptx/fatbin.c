@@ -122,6 +122,7 @@ int ptx_fatbin_next(struct ptx_fatbin *f, struct ptx_fatbin_entry *ret)
 		return error_set(-EINVAL, "a damaged fatbin: an entry's size");
 	flags = u64_at(f->at + 40);
 	e.is_ptx = u16_at(f->at) == KIND_PTX;
+	e.is_code = u16_at(f->at) == KIND_ELF;
 	e.sm = u32_at(f->at + 28);
 	e.version = u16_at(f->at + 26) * 10u + u16_at(f->at + 24);
 	e.scope = flags & FLAG_ONLY_THIS ? PTX_ONLY_THIS
@@ -149,6 +150,24 @@ static bool takes(unsigned int sm, const struct ptx_fatbin_entry *e)
 	default:
 		return sm >= e->sm;
 	}
+}
+
+int ptx_fatbin_choose_code(
+	const void *fatbin, size_t size, unsigned int sm, struct ptx_fatbin_entry *ret)
+{
+	struct ptx_fatbin_entry e, best = {0};
+	struct ptx_fatbin f;
+	int more, error = ptx_fatbin_open(fatbin, size, &f);
+
+	if (error)
+		return error;
+	/* It is for one major version; without a suffix for the later ones of that, too. */
+	while ((more = ptx_fatbin_next(&f, &e)) > 0)
+		if (e.is_code && takes(sm, &e) && e.sm / 10 == sm / 10 &&
+			(!best.data || e.sm > best.sm || (e.sm == best.sm && e.scope > best.scope)))
+			best = e;
+	*ret = best;
+	return more < 0 ? more : best.data != NULL;
 }
 
 int ptx_fatbin_choose(

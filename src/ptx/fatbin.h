@@ -41,8 +41,8 @@ enum ptx_scope {
 };
 
 struct ptx_fatbin_entry {
-	bool is_ptx;	 /* else machine code */
-	unsigned int sm; /* 90 */
+	bool is_ptx, is_code; /* text, machine code; or something else */
+	unsigned int sm;      /* 90 */
 	enum ptx_scope scope;
 	unsigned int version; /* of PTX: major * 10 + minor */
 	enum ptx_packing packing;
@@ -74,6 +74,12 @@ int ptx_fatbin_next(struct ptx_fatbin *f, struct ptx_fatbin_entry *ret);
  */
 int ptx_fatbin_choose(
 	const void *fatbin, size_t size, unsigned int sm, struct ptx_fatbin_entry *ret);
+/* The machine code that a GPU runs, of the newest architecture: 1, 0 where there is none, or
+ * -EINVAL with error_text. */
+int ptx_fatbin_choose_code(
+	const void *fatbin, size_t size, unsigned int sm, struct ptx_fatbin_entry *ret);
+/* Appends what an entry has, unpacked. 0 or -errno with error_text, as ptx_fatbin_text. */
+int ptx_fatbin_unpack(const struct ptx_fatbin_entry *e, struct buf *ret);
 /* Appends its text, with a NUL behind it that `size` does not count. 0 or -errno with error_text:
  * -EINVAL damaged, -ENOTSUP libzstd is not there, -ENOMEM. */
 int ptx_fatbin_text(const struct ptx_fatbin_entry *e, struct buf *ret);

@@ -44,9 +44,13 @@ static const struct {
 	{"%xpu_kind", PTX_USES_KIND},
 	{"%xpu_insn", PTX_USES_INSN},
 	{"%xpu_lines", PTX_USES_LINES},
+	{"%xpu_site", PTX_USES_SITE},
+	{"%xpu_sites", PTX_USES_SITES},
 };
 
-#define USES_MEMORY (PTX_USES_ADDR | PTX_USES_SIZE | PTX_USES_KIND | PTX_USES_INSN | PTX_USES_LINES)
+#define USES_MEMORY                                                                                \
+	(PTX_USES_ADDR | PTX_USES_SIZE | PTX_USES_KIND | PTX_USES_INSN | PTX_USES_LINES |          \
+		PTX_USES_SITE | PTX_USES_SITES)
 
 static uint32_t uses_of(const struct ptx_token *t)
 {
@@ -97,6 +101,7 @@ static const struct {
 	{"%xpu_size", PTX_VARIES},
 	{"bra", PTX_BRANCHES},
 	{"brx", PTX_BRANCHES},
+	{"xpu_rest", PTX_PARTS},
 };
 
 static uint32_t meaning_of(const struct ptx_token *t)
@@ -198,6 +203,8 @@ static void write_memory(struct buf *b, const struct ptx_site_at *at, uint32_t u
 		buf_printf(b, "\t.reg .b32 %%xpu_kind;\n\tmov.b32 %%xpu_kind, %u;\n", m->kind);
 	if (uses & PTX_USES_INSN)
 		buf_printf(b, "\t.reg .b32 %%xpu_insn;\n\tmov.b32 %%xpu_insn, %u;\n", at->insn);
+	if (uses & PTX_USES_SITE)
+		buf_printf(b, "\t.reg .b32 %%xpu_site;\n\tmov.b32 %%xpu_site, %u;\n", at->number);
 }
 
 /* The first bytes of a parameter, in pieces that its alignment allows. */
@@ -242,17 +249,17 @@ static void write_kernel(struct ptx_splicer *s, uint32_t uses)
 			write_argument(s, i);
 }
 
-static const char active_text[] = "\t.reg .b32 %xpu_active;\n\tactivemask.b32 %xpu_active;\n";
+const char ptx_active_text[] = "\t.reg .b32 %xpu_active;\n\tactivemask.b32 %xpu_active;\n";
 
 /* A lane is the first of its group where no lower one has the same line. */
-static const char lines_text[] = "\t.reg .b32 %xpu_lines;\n"
-				 "\tshr.u64 %xpu_v, %xpu_addr, 7;\n"
-				 "\tmatch.any.sync.b64 %xpu_t, %xpu_v, %xpu_active;\n"
-				 "\tmov.u32 %xpu_u, %lanemask_lt;\n"
-				 "\tand.b32 %xpu_t, %xpu_t, %xpu_u;\n"
-				 "\tsetp.eq.u32 %xpu_p, %xpu_t, 0;\n"
-				 "\tvote.sync.ballot.b32 %xpu_t, %xpu_p, %xpu_active;\n"
-				 "\tpopc.b32 %xpu_lines, %xpu_t;\n";
+const char ptx_lines_text[] = "\t.reg .b32 %xpu_lines;\n"
+			      "\tshr.u64 %xpu_v, %xpu_addr, 7;\n"
+			      "\tmatch.any.sync.b64 %xpu_t, %xpu_v, %xpu_active;\n"
+			      "\tmov.u32 %xpu_u, %lanemask_lt;\n"
+			      "\tand.b32 %xpu_t, %xpu_t, %xpu_u;\n"
+			      "\tsetp.eq.u32 %xpu_p, %xpu_t, 0;\n"
+			      "\tvote.sync.ballot.b32 %xpu_t, %xpu_p, %xpu_active;\n"
+			      "\tpopc.b32 %xpu_lines, %xpu_t;\n";
 
 /* Not in the lowest of the active lanes. */
 static const char higher_text[] = "\tmov.u32 %xpu_t, %lanemask_lt;\n"
@@ -298,14 +305,14 @@ static bool shares(const struct ptx_chosen *c)
  */
 static bool has_to_meet(const struct ptx_chosen *c)
 {
-	bool varies = !(c->uses & PTX_USES_BELOW) || c->uses & PTX_VARIES;
+	bool varies = !(c->uses & PTX_USES_BELOW) || c->uses & (PTX_VARIES | PTX_PARTS);
 
 	if (c->uses & PTX_ENDS_THREADS || shares(c))
 		return false;
 	return is_for_lowest(c) || (c->uses & PTX_BRANCHES && varies);
 }
 
-static bool needs_active(const struct ptx_chosen *c)
+bool ptx_needs_active(const struct ptx_chosen *c)
 {
 	uint32_t of_warp = PTX_USES_LANES | PTX_USES_BELOW;
 
@@ -313,8 +320,7 @@ static bool needs_active(const struct ptx_chosen *c)
 	       (c->body->once_per_warp && c->uses & of_warp);
 }
 
-/* `last`: all lanes leave the kernel behind it. */
-static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last)
+void ptx_write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last)
 {
 	const struct ptx_body *body = c->body;
 	struct buf *b = &s->out.text;
@@ -336,6 +342,9 @@ static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool l
 				: "\t.reg .b32 %xpu_lanes;\n\tmov.b32 %xpu_lanes, 1;\n");
 	if (c->uses & PTX_USES_BELOW)
 		buf_puts(b, body->once_per_warp ? below_text : none_below_text);
+	if (c->uses & PTX_USES_SITES)
+		buf_printf(b, "\t.reg .b64 %%xpu_sites;\n\tmov.b64 %%xpu_sites, %%xpu_sites%u;\n",
+			c->number);
 	if (is_for_lowest(c))
 		buf_puts(b, higher_text);
 	buf_puts(b, body->text);
@@ -347,6 +356,35 @@ static void write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool l
 	if (keeps(c))
 		buf_printf(b, "\tmov.b64 %%xpu_keep%d, %%xpu_cookie;\n", body->pair);
 	buf_puts(b, "\t}\n");
+}
+
+/* Which copy: assemblers that find an address to be the same in all lanes add up first, in ten
+ * instructions, what these add to it. */
+static void write_copy(struct buf *b, const struct ptx_chosen *c)
+{
+	buf_puts(b, "\tmov.u32 %xpu_t, %smid;\n");
+	if (c->uses & PTX_USES_BELOW && c->body->once_per_warp)
+		buf_puts(b, "\tmov.u32 %xpu_u, %lanemask_lt;\n"
+			    "\tor.b32 %xpu_t, %xpu_t, %xpu_u;\n");
+	buf_printf(b, "\tand.b32 %%xpu_t, %%xpu_t, %u;\n", c->body->site_copies - 1);
+	buf_printf(b, "\tmad.wide.u32 %%xpu_sites%u, %%xpu_t, %llu, %%xpu_sites%u;\n", c->number,
+		(unsigned long long)c->body->site_stride, c->number);
+}
+
+void ptx_write_sites(struct ptx_splicer *s, const struct ptx_chosen *c)
+{
+	struct buf *b = &s->out.text;
+
+	if (!(c->uses & PTX_USES_SITES))
+		return;
+	buf_printf(
+		b, "\t.reg .b64 %%xpu_sites%u;\n\t{\n\t.reg .b32 %%xpu_t, %%xpu_u;\n", c->number);
+	buf_printf(b,
+		"\t@!%%xpu_on bra xpu_past;\n\tld.%s.u64 %%xpu_sites%u, [" PTX_WORDS "+16];\n",
+		ptx_word_space(s), c->number);
+	if (c->body->site_copies > 1)
+		write_copy(b, c);
+	buf_puts(b, "xpu_past:\n\t}\n");
 }
 
 static void restore_line(struct ptx_splicer *s)
@@ -370,7 +408,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 			first = count++ ? first : c;
 			last = c;
 			uses |= c->uses;
-			if (needs_active(c))
+			if (ptx_needs_active(c))
 				uses |= PTX_USES_ACTIVE;
 		}
 	if (!count)
@@ -389,14 +427,15 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		buf_printf(b,
 			"\t.reg .b64 %%xpu_arena;\n\tld.%s.u64 %%xpu_arena, [" PTX_WORDS "];\n",
 			ptx_word_space(s));
+	s->out.numbers_sites |= (uses & PTX_USES_SITES) != 0;
 	write_kernel(s, uses);
 	if (uses & PTX_USES_ACTIVE)
-		buf_puts(b, active_text);
+		buf_puts(b, ptx_active_text);
 	if (uses & PTX_USES_LINES && at->memory)
-		buf_puts(b, lines_text);
+		buf_puts(b, ptx_lines_text);
 	vec_foreach (c, &s->chosen)
 		if (ptx_body_fits(c->body, at->site, at->memory))
-			write_body(s, c, c == last && at->site == PTX_AT_EXIT);
+			ptx_write_body(s, c, c == last && at->site == PTX_AT_EXIT);
 	buf_puts(b, "xpu_past:\n\t}\n");
 	restore_line(s);
 	return count;

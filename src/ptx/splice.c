@@ -16,7 +16,8 @@
 #define ACTIVE_VERSION 62 /* PTX that has activemask */
 #define WORDS_BYTES    sizeof(struct ptx_words)
 
-_Static_assert(sizeof(struct ptx_words) == 16 && offsetof(struct ptx_words, on) == 8,
+_Static_assert(sizeof(struct ptx_words) == 32 && offsetof(struct ptx_words, on) == 8 &&
+		       offsetof(struct ptx_words, sites) == 16,
 	"as the text has it");
 
 uint64_t ptx_kernel_hash(const char *name, size_t size)
@@ -148,6 +149,8 @@ static void write_entry(struct ptx_splicer *s)
 		if (declares(s, c))
 			buf_printf(b, "\t.reg .b64 %%xpu_keep%d;\n\tmov.b64 %%xpu_keep%d, 0;\n",
 				c->body->pair, c->body->pair);
+	vec_foreach (c, &s->chosen)
+		ptx_write_sites(s, c);
 	ptx_write_site(s, &(struct ptx_site_at){.site = PTX_AT_ENTRY});
 }
 
@@ -214,7 +217,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		seen = memory ? ptx_memory_of(&i->op, &i->operands, &m) : PTX_NO_ACCESS;
 		s->out.unseen_accesses += seen == PTX_NOT_SEEN;
 		if (seen == PTX_SEEN) {
-			struct ptx_site_at at = {PTX_AT_ACCESS, &m, i, insn++};
+			struct ptx_site_at at = {
+				PTX_AT_ACCESS, &m, i, insn++, (uint32_t)s->out.lines.count};
 
 			ptx_copy(s, from, i->start);
 			if (ptx_write_site(s, &at) &&
@@ -307,14 +311,14 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 		*from += m->version_text.size;
 	}
 	ptx_copy(s, from, start + m->behind_header);
-	s->out.word_in_global = (m->const_bytes + 15) / 16 * 16 + WORDS_BYTES > PTX_CONST_BYTES;
+	s->out.word_in_global = (m->const_bytes + 31) / 32 * 32 + WORDS_BYTES > PTX_CONST_BYTES;
 	buf_printf(&s->entry, entry_text, ptx_word_space(s));
 	if (s->entry.failed)
 		return error_memory("spliced PTX");
 	buf_puts(b, "\n");
 	if (s->file)
 		buf_printf(b, ".file %u \"" PTX_PROBE_FILE "\"\n", s->file);
-	buf_printf(b, ".visible .%s .align 16 .u64 " PTX_WORDS "[2];\n", ptx_word_space(s));
+	buf_printf(b, ".visible .%s .align 32 .u64 " PTX_WORDS "[4];\n", ptx_word_space(s));
 	for (size_t i = 0; i < s->probes->declaration_count; i++)
 		if (n->declarations & 1ull << i)
 			buf_printf(b, "%s\n", s->probes->declarations[i].text);

@@ -4,10 +4,11 @@
  * it leaves it, and before each access to memory.
  *
  * A body is one `{ ... }` of PTX text. Its registers and labels are declared inside it, so that the
- * same body can stand at many sites. It is entered at its top and left at its closing brace, never
- * by `ret` or `exit`, and it may write one register that is not its own: %xpu_cookie, in a body
- * for the entry. What it is given stands in these registers; the splicer declares and sets those
- * that are named in the body, and nothing else:
+ * same body can stand at many sites. It is entered at its top and left at its closing brace, or by
+ * a jump to xpu_rest in lanes that have nothing left to do and leave no cookie; never by `ret` or
+ * `exit`. It may write one register that is not its own: %xpu_cookie, in a body for the entry. What
+ * it is given stands in these registers; the splicer declares and sets those that are named in the
+ * body, and nothing else:
  *
  *	register	type	where	what
  *	%xpu_arena	.b64	all	address of the arena in global memory; never 0 in a body
@@ -30,16 +31,24 @@
  *					addresses (needs sm_70)
  *	%xpu_insn	.b32	memory	number of the access in its kernel, by its place in the
  *					text, from 0: ptx_splice reports the source line of each
+ *	%xpu_site	.b32	memory	number of the access in its module: its place in what
+ *					ptx_splice reports
+ *	%xpu_sites	.b64	memory	as %xpu_arena, and behind it as much as the accesses of
+ *					modules that were loaded earlier take, and the body's
+ *					`site_stride` times the number of a copy below its
+ *					`site_copies`: the SM's at the thread's entry, or
+ *					another where a body that names %xpu_below is for a
+ *					higher lane
  *
  * All names that begin with %xpu_, xpu_ and __xpuprof_ are the splicer's and the bodies'; text of
  * others that has them is refused. A body's own registers need only differ from those above.
  *
  * The module gets a variable, PTX_WORDS, which begins as zeros: struct ptx_words. The address of
  * the arena is set once, and does not change any more: bodies read it at each site. `on` is for
- * attaching and detaching at any time once the arena is set. A thread's bodies run if `on` was not
- * 0 at its entry, which the lanes of a warp decide together: so an exit runs exactly when the
- * thread's entry would have run, whatever changes meanwhile. Both words are in one line of a cache,
- * so that who finds the one set finds the other, too. The variable is in .const, or in .global
+ * attaching and detaching at any time once the others are set. A thread's bodies run if `on` was
+ * not 0 at its entry, which the lanes of a warp decide together: so an exit runs exactly when the
+ * thread's entry would have run, whatever changes meanwhile. All words are in one line of a cache,
+ * so that who finds the one set finds the others, too. The variable is in .const, or in .global
  * where the module has filled its .const.
  *
  * A body that runs once for a warp (`once_per_warp`) runs in the lowest of the lanes that are
@@ -93,6 +102,8 @@ struct ptx_words {
 	uint64_t arena;
 	uint32_t on;
 	uint32_t unused;
+	uint64_t sites;
+	uint64_t unused_too;
 };
 
 /* Something at module level that bodies need: a .func. It is written once, before all kernels. */
@@ -109,6 +120,9 @@ struct ptx_body {
 	const char *text;    /* "{ ... }" */
 	/* Which of the probes' declarations it needs: bit i is number i. */
 	uint64_t declarations;
+	/* What it finds at %xpu_sites is there so many times, a power of 2, so many bytes apart. */
+	uint32_t site_copies;
+	uint64_t site_stride;
 	/* The oldest PTX (major * 10 + minor) and architecture that have all its instructions; the
 	 * splicer raises .version where it is older, and refuses a module for older GPUs. */
 	unsigned int version, sm;
@@ -162,6 +176,7 @@ struct ptx_spliced {
 	struct vec(struct ptx_probed) kernels;
 	struct vec(struct ptx_access_line) lines;
 	struct vec(struct ptx_file) files;
+	bool numbers_sites;  /* a body names %xpu_sites: each of `lines` takes a number */
 	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
 	/* In functions of the module, which kernels may call: not seen by probes. */

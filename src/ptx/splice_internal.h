@@ -24,7 +24,10 @@ enum ptx_uses {
 	PTX_BRANCHES = 1 << 24,
 	PTX_ENDS_THREADS = 1 << 25,
 	PTX_HAS_EFFECTS = 1 << 26, /* beyond its registers and its own memory */
-	PTX_VARIES = 1 << 27,	   /* may have another result in each lane of a warp */
+	PTX_USES_SITE = 1 << 27,
+	PTX_USES_SITES = 1 << 28,
+	PTX_VARIES = 1 << 29, /* may have another result in each lane of a warp */
+	PTX_PARTS = 1 << 30,  /* lanes of a warp leave it before others */
 };
 
 /* A body that is put into the kernel at hand. */
@@ -78,13 +81,23 @@ struct ptx_site_at {
 	enum ptx_site site; /* of memory: PTX_AT_ACCESS */
 	const struct ptx_memory *memory;
 	const struct ptx_statement *statement; /* of memory */
-	uint32_t insn;
+	uint32_t insn, number;		       /* in the kernel, in the module */
 };
 
 /* Whether a body stands at such a site. */
 bool ptx_body_fits(const struct ptx_body *body, enum ptx_site site, const struct ptx_memory *m);
+/* At the entry: what the body finds as %xpu_sites wherever it stands. */
+void ptx_write_sites(struct ptx_splicer *s, const struct ptx_chosen *c);
 /* Writes all chosen bodies that fit, with what they need: how many there were. */
 unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at);
+
+/* The lanes of a warp that are together as %xpu_active, and their lines as %xpu_lines. */
+extern const char ptx_active_text[], ptx_lines_text[];
+/* Whether the body, or what is written around it, names %xpu_active. */
+bool ptx_needs_active(const struct ptx_chosen *c);
+/* One body in braces, which finds all else that it names. `last`: all lanes leave the kernel behind
+ * it. */
+void ptx_write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last);
 
 /* Finds out behind which labels of the kernel nothing but a return is. 0 or -ENOMEM. */
 int ptx_find_labels(struct ptx_splicer *s);

@@ -75,7 +75,7 @@ static int unpack_zstd(const struct ptx_fatbin_entry *e, uint8_t *to)
 	return good ? 0 : error_set(-EINVAL, "damaged PTX in a fatbin (zstd)");
 }
 
-int ptx_fatbin_text(const struct ptx_fatbin_entry *e, struct buf *ret)
+int ptx_fatbin_unpack(const struct ptx_fatbin_entry *e, struct buf *ret)
 {
 	struct reader r = {.at = e->data, .end = e->data + e->packed_bytes};
 	uint8_t *to;
@@ -95,6 +95,16 @@ int ptx_fatbin_text(const struct ptx_fatbin_entry *e, struct buf *ret)
 	if (error)
 		return error;
 	to[e->bytes] = 0;
-	ret->size += strlen((char *)to);
+	ret->size += e->bytes;
 	return 0;
+}
+
+int ptx_fatbin_text(const struct ptx_fatbin_entry *e, struct buf *ret)
+{
+	size_t before = ret->size;
+	int error = ptx_fatbin_unpack(e, ret);
+
+	if (!error)
+		ret->size = before + strlen(ret->data + before);
+	return error;
 }

@@ -38,7 +38,7 @@ static void visit_gpu_process(void *context, uint32_t pid, uint32_t process, boo
 {
 	struct unconnected *u = context;
 
-	if (!gpu_has_connected(u->gpu, process))
+	if (!gpu_has_connected(u->gpu, process) && !gpu_is_probed(u->gpu, process))
 		u->count++;
 }
 
@@ -58,9 +58,17 @@ static void visit_api_use(void *context, const struct capture_api_use *use)
 	if (u->error || gpu_reports(u->s->gpu, use->process, use->api))
 		return;
 	/* One that never connected is counted with all of those. */
-	if (gpu_has_connected(u->s->gpu, use->process))
+	if (gpu_has_connected(u->s->gpu, use->process) && !gpu_is_probed(u->s->gpu, use->process))
 		u->error = profile_count_loss(u->s->writer, LOSS_GPU_NEVER_CONNECTED, 1);
-	if (u->count++ < UNSEEN_NAMED)
+	if (u->count++ >= UNSEEN_NAMED)
+		return;
+	if (gpu_is_probed(u->s->gpu, use->process))
+		buf_printf(&u->s->refusals,
+			"process %" PRIu32 " uses %s: only its launches of kernels are recorded, "
+			"without times, as its "
+			"driver says them\n",
+			use->pid, use->name);
+	else
 		buf_printf(&u->s->refusals,
 			"process %" PRIu32 " uses %s, and that is not recorded: %s\n", use->pid,
 			use->name, use->unseen);
@@ -275,6 +283,7 @@ static int describe_code(struct session *s)
 		.reader = processes.reader,
 		.text_limit_ns = GPU_TEXT_LIMIT_NS,
 		.text_user = s->user->account.switched ? &user : NULL,
+		.program = s->options.sandbox,
 		.stopped = naming_stopped,
 		.progress = report_naming,
 		.context = s,
@@ -284,6 +293,8 @@ static int describe_code(struct session *s)
 	uint64_t unknown = stats.without_image + stats.not_found;
 
 	session_report(s, NULL);
+	if (!error && stats.unread[0])
+		buf_printf(&s->refusals, "%s\n", stats.unread);
 	if (!error && stats.text_failure[0])
 		buf_printf(&s->refusals, "instructions are shown by name only: %s\n",
 			stats.text_failure);

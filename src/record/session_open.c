@@ -129,7 +129,11 @@ static int open_capture(struct session *s)
 		.library = buf_text(&s->library),
 		.files = {.program = s->options.sandbox, .if_gone = rights_if_gone(s)},
 	};
-	int error = capture_open(&s->capture, &options, s->writer, s->tasks,
+	int error;
+
+	if (s->options.stalls)
+		options.drivers = gpu_driver_news(s->gpu);
+	error = capture_open(&s->capture, &options, s->writer, s->tasks,
 		gpu_marker_launches(s->gpu), gpu_walker_news(s->gpu));
 
 	if (!error && capture_refusal(s->capture) && !options.libraries_walk)

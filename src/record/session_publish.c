@@ -63,7 +63,7 @@ static void add_unconnected(void *context, uint32_t pid, uint32_t process, bool 
 {
 	struct unseen *u = context;
 
-	if (!gpu_has_connected(u->s->gpu, process))
+	if (!gpu_has_connected(u->s->gpu, process) && !gpu_is_probed(u->s->gpu, process))
 		buf_printf(u->lines,
 			"the GPU work of process %" PRIu32
 			" is not recorded: it has a GPU driver in memory, and the library that "

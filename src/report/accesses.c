@@ -6,68 +6,71 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/map.h"
+#include "probe/coalescing.h"
 #include "probe/recorded/recorded.h"
-#include "probe/values.h"
 
-#define TOOL	   "coalesce"
-#define MAP	   "accesses"
-#define LINE_BYTES 128
+#define TOOL "coalesce"
 
 static int no_memory(void)
 {
 	return error_memory("accesses to memory");
 }
 
-static int add_file(struct kernel_accesses *a, const char *path, uint32_t *ret)
+struct collecting {
+	struct kernel_accesses *to;
+	const struct server *from;
+	struct map files; /* by the server's numbers of their paths */
+};
+
+static int add_file(struct collecting *c, uint32_t path, uint32_t *ret)
 {
+	const uint64_t *known = map_get(&c->files, path);
 	char *copy;
 
-	vec_foreach (file, &a->files)
-		if (!strcmp(*file, path)) {
-			*ret = (uint32_t)(file - a->files.items) + 1;
-			return 0;
-		}
-	copy = strdup(path);
-	if (!copy || vec_push(&a->files, copy)) {
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	copy = strdup(interner_get(c->from->strings, path, NULL));
+	if (!copy || vec_push(&c->to->files, copy)) {
 		free(copy);
 		return no_memory();
 	}
-	*ret = (uint32_t)a->files.count;
-	return 0;
+	*ret = (uint32_t)c->to->files.count;
+	return map_put(&c->files, path, *ret) ? no_memory() : 0;
 }
 
-static int add(struct kernel_accesses *a, const struct server *s, const struct values *v,
-	const struct value_entry *e)
+static int add(struct collecting *c, const struct coalescing *found)
 {
-	uint64_t place = values_key_number(v, e, 8);
-	struct kernel_access new = {.insn = (uint32_t)place,
-		.size_bytes = (uint32_t)(place >> 32),
-		.accesses = values_number(v, e, 0),
-		.lanes = values_number(v, e, 8),
-		.lines = values_number(v, e, 16)};
-	const struct server_line *l = server_line(s, values_key_number(v, e, 0), new.insn);
+	struct kernel_access new = {.insn = found->insn,
+		.accesses = found->accesses,
+		.lanes = found->lanes,
+		.lines = found->lines,
+		.least = coalescing_least(found)};
+	const struct server_line *l = server_line(c->from, found->kernel, found->insn);
 	int error = 0;
 
 	if (!new.accesses)
 		return 0;
 	if (l && l->file) {
 		new.line = l->line;
-		error = add_file(a, interner_get(s->strings, l->file, NULL), &new.file);
+		error = add_file(c, l->file, &new.file);
 	}
-	return error || !vec_push(&a->items, new) ? error : no_memory();
+	return error || !vec_push(&c->to->items, new) ? error : no_memory();
 }
 
-static int add_map(struct kernel_accesses *a, const struct server *s, uint32_t object, uint32_t map,
-	const char *kernel)
+static int add_map(struct collecting *c, uint32_t object, uint32_t map, const char *kernel)
 {
 	struct values v = {0};
-	int error = values_read(&v, s, object, map, VALUES_ANY);
+	int error = values_read(&v, c->from, object, map, VALUES_ANY);
 
 	vec_foreach (e, &v.entries) {
-		const char *name = server_kernel_name(s, values_key_number(&v, e, 0));
+		struct coalescing found = coalescing_of(&v, e);
+		const char *name = server_kernel_name(c->from, found.kernel);
 
 		if (!error && name && !strcmp(name, kernel))
-			error = add(a, s, &v, e);
+			error = add(c, &found);
 	}
 	values_release(&v);
 	return error;
@@ -85,6 +88,7 @@ static int by_lines(const void *a, const void *b)
 static int collect(
 	struct kernel_accesses *a, const struct recorded_reading *found, const char *kernel)
 {
+	struct collecting c = {.to = a, .from = &found->server};
 	int error = 0;
 
 	for (uint32_t o = 0; o < found->plan.objects.count; o++) {
@@ -94,9 +98,10 @@ static int collect(
 		if (!object->tool || strcmp(object->name, TOOL) != 0)
 			continue;
 		for (uint32_t map = 0; !error && map < file->maps.count; map++)
-			if (!strcmp(file->maps.items[map].name, MAP))
-				error = add_map(a, &found->server, o, map, kernel);
+			if (!strcmp(file->maps.items[map].name, COALESCING_MAP))
+				error = add_map(&c, o, map, kernel);
 	}
+	map_release(&c.files);
 	if (a->items.count)
 		qsort(a->items.items, a->items.count, sizeof(*a->items.items), by_lines);
 	return error;
@@ -125,11 +130,4 @@ void kernel_accesses_release(struct kernel_accesses *a)
 		free(*file);
 	vec_release(&a->files);
 	vec_release(&a->items);
-}
-
-double kernel_access_least(const struct kernel_access *a)
-{
-	double bytes = (double)a->lanes / (double)a->accesses * a->size_bytes;
-
-	return bytes < LINE_BYTES ? 1 : bytes / LINE_BYTES;
 }

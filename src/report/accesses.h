@@ -10,9 +10,9 @@ struct kernel_access {
 	uint32_t file; /* index + 1 of its text in `files`; 0: not known */
 	uint32_t line;
 	uint32_t insn;	       /* its number among the accesses of the kernel */
-	uint32_t size_bytes;   /* that each lane accesses */
 	uint64_t accesses;     /* of warps */
 	uint64_t lanes, lines; /* of all of them; lines of 128 bytes */
+	double least;	       /* the fewest lines that such an access can take */
 };
 
 struct kernel_accesses {
@@ -25,5 +25,3 @@ struct kernel_accesses {
 int kernel_accesses_read(
 	struct kernel_accesses *a, const struct profile_reader *done, const char *kernel);
 void kernel_accesses_release(struct kernel_accesses *a);
-/* The fewest lines that such an access can take. */
-double kernel_access_least(const struct kernel_access *a);

@@ -3,6 +3,7 @@
  *	 share   calls  line  source                   source lines; with samples in what was inlined at calls there
  *	72.3 %             5      float value = from[at];
  *	              96.7 % waiting for ...            why, of the whole line
+ *	              8.00 lines of 128 bytes ...       what its accesses ask for, where that is known
  *	              in load_tile, inlined at k.cu:15  how these instructions came into the kernel
  *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
  *
@@ -11,9 +12,12 @@
  */
 #include "report/annotate.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "view/names/name.h"
+#include "report/access_lines.h"
 #include "report/stall_text.h"
 #include "base/text.h"
 #include "view/stalls/annotation_text.h"
@@ -39,6 +43,7 @@ struct page {
 	const struct annotation *a;
 	const struct profile_reader *r;
 	struct buf *out;
+	struct access_lines accesses;
 };
 
 static unsigned int left(const struct page *p, unsigned int used)
@@ -101,8 +106,8 @@ static void put_access(struct page *p, const struct kernel_access *a)
 	char count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "%10.2f  %8.2f  %13s  ", (double)a->lines / (double)a->accesses,
-		kernel_access_least(a), text_count(count, a->accesses));
+	buf_printf(&line, "%10.2f  %8.2f  %13s  ", (double)a->lines / (double)a->accesses, a->least,
+		text_count(count, a->accesses));
 	if (*path)
 		buf_printf(&line, "%s:%u", slash ? slash + 1 : path, a->line);
 	else
@@ -111,22 +116,63 @@ static void put_access(struct page *p, const struct kernel_access *a)
 	buf_release_for(&line, p->out);
 }
 
+static bool is_in_table(const struct page *p, size_t access)
+{
+	return !p->t->source || p->accesses.of[access] == ACCESS_NO_LINE;
+}
+
 static void put_accesses(struct page *p)
 {
 	const struct kernel_accesses *all = p->t->accesses;
-	size_t shown =
-		p->t->all || all->items.count < ACCESSES_SHOWN ? all->items.count : ACCESSES_SHOWN;
+	size_t count = 0, shown, n = 0;
 
-	if (!all->items.count)
+	for (size_t i = 0; i < all->items.count; i++)
+		count += is_in_table(p, i);
+	shown = p->t->all || count < ACCESSES_SHOWN ? count : ACCESSES_SHOWN;
+	if (!count)
 		return;
 	buf_puts(p->out,
 		"\nlines of 128 bytes that a warp asks for at once, and the fewest for its "
 		"bytes (probe coalesce):\n"
 		"      each  at least       accesses  place\n");
-	for (size_t i = 0; i < shown; i++)
-		put_access(p, &all->items.items[i]);
-	if (shown < all->items.count)
-		buf_printf(p->out, "  ... and %zu more (--all)\n", all->items.count - shown);
+	for (size_t i = 0; i < all->items.count && n < shown; i++)
+		if (is_in_table(p, i)) {
+			put_access(p, &all->items.items[i]);
+			n++;
+		}
+	if (shown < count)
+		buf_printf(p->out, "  ... and %zu more (--all)\n", count - shown);
+}
+
+/* Of those that stand below their lines; the others are a table. */
+static uint32_t accesses_on(const struct page *p, uint32_t line, const uint32_t **ret)
+{
+	return p->t->source ? access_lines_on(&p->accesses, line, ret) : 0;
+}
+
+static bool has_access(const struct page *p, uint32_t line)
+{
+	const uint32_t *unused;
+
+	return accesses_on(p, line, &unused);
+}
+
+/* "8.00 lines of 128 bytes a warp, at least 1.00: 1,570 accesses" */
+static void put_accesses_below(struct page *p, uint32_t line)
+{
+	const uint32_t *of;
+	uint32_t count_on = accesses_on(p, line, &of);
+
+	for (uint32_t i = 0; i < count_on; i++) {
+		const struct kernel_access *a = &p->t->accesses->items.items[of[i]];
+		char text[128], count[TEXT_CELL];
+
+		snprintf(text, sizeof(text), "%.2f lines of 128 bytes a warp, at least %.2f: %s %s",
+			(double)a->lines / (double)a->accesses, a->least,
+			text_count(count, a->accesses), a->accesses == 1 ? "access" : "accesses");
+		buf_printf(p->out, "%*s", INDENT, "");
+		put_text(p, INDENT, text);
+	}
 }
 
 static void put_images(struct page *p)
@@ -267,14 +313,16 @@ static void put_below(struct page *p, uint32_t index)
 	const struct annotation_line *line = &p->a->lines.items[index];
 	size_t count;
 	const struct stall_count *at = stall_counts_of(&p->a->line_reasons, index, &count);
+	bool is_hot = p->t->all || is_at_least(p, line->samples, HOT_LINE);
 
-	if (!p->t->all && !is_at_least(p, line->samples, HOT_LINE))
-		return;
-	if (line->samples) {
+	if (is_hot && line->samples) {
 		buf_printf(p->out, "%*s", INDENT, "");
 		put_leading(p, at, count, line->samples, INDENT);
 		buf_putc(p->out, '\n');
 	}
+	put_accesses_below(p, index);
+	if (!is_hot)
+		return;
 	for (uint32_t i = 0; p->t->instructions && i < line->count; i++)
 		put_site(p, &p->a->sites.items[line->first + i]);
 }
@@ -300,9 +348,20 @@ static void put_source_line(struct page *p, const struct source_text *source, ui
 	buf_release_for(&text, p->out);
 }
 
-static bool is_shown(const struct page *p, const struct annotation_line *line)
+static bool is_shown(const struct page *p, uint32_t index)
 {
-	return p->t->all || line->samples || line->called;
+	const struct annotation_line *line = &p->a->lines.items[index];
+
+	return p->t->all || line->samples || line->called || has_access(p, index);
+}
+
+static bool is_file_shown(const struct page *p, const struct annotation_file *file)
+{
+	bool shown = file->samples || file->called || p->t->all;
+
+	for (uint32_t i = file->first; !shown && i < file->first + file->count; i++)
+		shown = has_access(p, i);
+	return shown;
 }
 
 /* Lines of the source up to, without, `next`: some behind the last one with code and some before
@@ -362,13 +421,13 @@ static void put_file(
 	uint32_t at = 1;
 	bool first = true;
 
-	if (!file->samples && !file->called && !p->t->all)
+	if (!is_file_shown(p, file))
 		return;
 	put_file_head(p, file, source);
 	for (uint32_t i = file->first; i < file->first + file->count; i++) {
 		const struct annotation_line *line = &p->a->lines.items[i];
 
-		if (!is_shown(p, line))
+		if (!is_shown(p, i))
 			continue;
 		at = put_gap(p, source, at, line->line, first) + 1;
 		put_source_line(p, source, line->line, line);
@@ -468,8 +527,14 @@ static void put_remark(void *to, const char *sentence)
 
 void annotate_text(const struct annotate *t, struct buf *out)
 {
-	struct page p = {t, t->annotation, t->annotation->stalls->reader, out};
+	struct page p = {
+		.t = t, .a = t->annotation, .r = t->annotation->stalls->reader, .out = out};
 
+	if (access_lines_find(&p.accesses, p.a, t->accesses)) {
+		access_lines_release(&p.accesses);
+		out->failed = true;
+		return;
+	}
 	put_header(&p);
 	if (t->source)
 		put_sources(&p);
@@ -477,4 +542,5 @@ void annotate_text(const struct annotate *t, struct buf *out)
 		put_instructions(&p);
 	buf_puts(out, "\nAbout the samples of all kernels\n");
 	stall_text_remarks(t->annotation->stalls, put_remark, &p);
+	access_lines_release(&p.accesses);
 }

@@ -218,6 +218,11 @@ static void idle_share(const struct report *r, const void *row, struct buf *b)
 	uint64_t elapsed_ns = report_elapsed_ns(r);
 	char cell[TEXT_CELL];
 
+	/* Work that took no time at all has no times. */
+	if (d->works && !d->work_ns) {
+		buf_putc(b, '-');
+		return;
+	}
 	buf_puts(b, text_percent(cell, elapsed_ns > d->busy_ns ? elapsed_ns - d->busy_ns : 0,
 			    elapsed_ns));
 }

@@ -129,7 +129,8 @@ struct shortage {
 	const char *bound, *why;
 };
 
-#define SHORTAGES 5
+#define SHORTAGES    5
+#define NAME_COLUMNS 40 /* of the name of a process in a sentence */
 
 static int by_time(const void *left, const void *right)
 {
@@ -177,10 +178,10 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 	struct buf line = BUF_INIT;
 
 	find_shortages(p, shortages);
-	buf_printf(&line, "%s (%u) is mostly %s: of %s",
-		process ? profile_string(r->reader, process->comm, NULL) : "?",
-		process ? process->pid : 0, word_for(p, whole_ns, shortages),
-		text_duration(cells[0], whole_ns));
+	text_fit(&line, process ? profile_string(r->reader, process->comm, NULL) : "?",
+		r->width ? NAME_COLUMNS : 0);
+	buf_printf(&line, " (%u) is mostly %s: of %s", process ? process->pid : 0,
+		word_for(p, whole_ns, shortages), text_duration(cells[0], whole_ns));
 	buf_printf(&line, " kernels ran for %s, only copies for %s",
 		text_percent(cells[1], p->kernels_ns, whole_ns),
 		text_percent(cells[2], p->transfers_ns, whole_ns));

@@ -192,6 +192,7 @@ void report_probes_text(const struct report *r, struct buf *out)
 		buf_putc(out, '\n');
 		tables_kernels_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
 	}
+	tables_unprobed_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
 	put_late(r, out);
 	report_cost_text(r, out);
 	put_records(p, out);
@@ -233,6 +234,7 @@ void report_probes_json(const struct report *r, struct json_writer *w)
 	if (tables_json(w, &p->found.server))
 		w->out->failed = true;
 	tables_kernels_json(w, &p->found.server);
+	tables_unprobed_json(w, &p->found.server);
 	json_key(w, "records");
 	buf_printf(w->out, "[%s]", buf_text(&p->json));
 	json_number(w, "records_found", p->records);

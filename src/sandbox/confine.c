@@ -25,35 +25,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/rights.h"
 #include "sandbox/limits.h"
-
-#define NOBODY	65534
-#define CAP_END 64
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
 /* --- rights ----------------------------------------------------------------------------------- */
-
-/* Keeps those of `kept` that we have. */
-static int keep_capabilities(uint64_t kept)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	for (int cap = 0; cap < CAP_END; cap++)
-		if (!(kept >> cap & 1))
-			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		data[i].permitted &= (uint32_t)(kept >> (32 * i));
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
 
 /* In a user namespace that has no such user, root has no rights outside of it. */
 static int be_nobody(void)
@@ -62,11 +41,21 @@ static int be_nobody(void)
 		return 0;
 	if (setgroups(0, NULL) && errno != EPERM)
 		return -errno;
-	if (setresgid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
+	if (setresgid(RIGHTS_NOBODY, RIGHTS_NOBODY, RIGHTS_NOBODY) && errno != EINVAL &&
+		errno != EPERM)
 		return -errno;
-	if (setresuid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
+	if (setresuid(RIGHTS_NOBODY, RIGHTS_NOBODY, RIGHTS_NOBODY) && errno != EINVAL &&
+		errno != EPERM)
 		return -errno;
 	return 0;
+}
+
+/* For who may open files: also without capabilities root owns most of them. */
+static int certainly_be_nobody(void)
+{
+	int error = geteuid() ? rights_keep(0) : rights_become(RIGHTS_NOBODY, RIGHTS_NOBODY);
+
+	return error == -EINVAL ? -EPERM : error;
 }
 
 static void limit(int resource, uint64_t most)
@@ -90,8 +79,9 @@ static void limit_resources(size_t data_bytes, uint64_t descriptors)
 		limit(RLIMIT_DATA, data_bytes);
 }
 
-/* Nothing can be opened, made or removed any more, but read below a folder (-1: none). */
-static void forbid_files_but(int folder)
+/* Nothing can be opened, made or removed any more, but read below a folder (-1: none). False: that
+ * is not certain. */
+static bool forbid_files_but(int folder)
 {
 	struct landlock_ruleset_attr attributes = {
 		.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
@@ -100,13 +90,15 @@ static void forbid_files_but(int folder)
 		.parent_fd = folder};
 	int rules = (int)syscall(
 		SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0);
+	bool forbidden;
 
 	if (rules < 0)
-		return;
+		return false;
 	if (folder >= 0)
 		(void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
-	(void)syscall(SYS_landlock_restrict_self, rules, 0);
+	forbidden = !syscall(SYS_landlock_restrict_self, rules, 0);
 	close(rules);
+	return forbidden;
 }
 
 /* --- system calls ----------------------------------------------------------------------------- */
@@ -245,6 +237,22 @@ static int end_with_parent(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ? -errno : 0;
 }
 
+int confine_loader(void)
+{
+	int error;
+
+	limit_resources(READER_DATA_BYTES, READER_DESCRIPTORS);
+	limit(RLIMIT_FSIZE, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	error = certainly_be_nobody();
+	if (error)
+		return error;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	return end_with_parent();
+}
+
 int confine_reader(void)
 {
 	static const struct calls calls = {LIST(allowed, calls_of_reader),
@@ -255,9 +263,9 @@ int confine_reader(void)
 	limit(RLIMIT_FSIZE, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	forbid_files_but(-1);
+	(void)forbid_files_but(-1);
 	error = be_nobody();
-	error = error ?: keep_capabilities(0);
+	error = error ?: rights_keep(0);
 	if (error)
 		return error;
 	/* No program of the same user may look into it. */
@@ -277,7 +285,7 @@ int confine_opener(void)
 	limit_resources(OPENER_DATA_BYTES, OPENER_DESCRIPTORS);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	error = keep_capabilities(kept);
+	error = rights_keep(kept);
 	if (error)
 		return error;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
@@ -297,7 +305,7 @@ int confine_memory(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	error = be_nobody();
-	error = error ?: keep_capabilities(kept);
+	error = error ?: rights_keep(kept);
 	if (error)
 		return error;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
@@ -308,16 +316,17 @@ int confine_memory(void)
 int confine_worker(const char *folder)
 {
 	int error, below;
+	bool forbidden;
 
 	if (geteuid() && !getauxval(AT_SECURE))
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	below = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	forbid_files_but(below);
+	forbidden = forbid_files_but(below);
 	if (below >= 0)
 		close(below);
-	error = be_nobody();
-	error = error ?: keep_capabilities(0);
+	error = forbidden ? be_nobody() : certainly_be_nobody();
+	error = error ?: rights_keep(0);
 	return error ?: end_with_parent();
 }

@@ -18,6 +18,9 @@
 /* The reader: no capability, not root, no file to open, a few system calls, limits of memory and
  * descriptors. 0 or -errno. */
 int confine_reader(void);
+/* Before the reader's rest, for one that loads a library first: no capability, certainly not root.
+ * 0 or -errno: -EPERM where root cannot become anybody else. */
+int confine_loader(void);
 /* The opener: of the capabilities we have those that mappings of other users need, and to be such a
  * user. That it opens files for reading only is enforced for openat, not for openat2, whose flags
  * no filter sees. 0 or -errno. */
@@ -28,5 +31,6 @@ int confine_memory(void);
 
 /* For a child of ours that reads what may come from strangers, and that refers to other files: if
  * we have rights that others have not, it loses them, and opens nothing but below that folder
- * (where the kernel has Landlock), as nobody. 0 or -errno. */
+ * (where the kernel has Landlock), as nobody; where neither can be had it does not go on. 0 or
+ * -errno. */
 int confine_worker(const char *folder);

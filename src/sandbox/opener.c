@@ -85,7 +85,7 @@ static bool may_be_held_up(int fd)
 	return has_rights && (fstatfs(fd, &fs) || fs.f_type == FUSE_SUPER_MAGIC);
 }
 
-static int copy(int from, int to)
+static int copy(int from, int to, size_t most)
 {
 	static char piece[COPY_BYTES];
 	size_t at = 0;
@@ -97,19 +97,19 @@ static int copy(int from, int to)
 		if (got < 0)
 			return (int)got;
 		at += (size_t)got;
-		error = at > OPEN_COPY_BYTES ? -EFBIG : io_write_all(to, piece, (size_t)got);
+		error = at > most ? -EFBIG : io_write_all(to, piece, (size_t)got);
 	}
 	return error;
 }
 
 /* Puts a copy in the place of a descriptor. */
-static int replace_by_copy(int *fd)
+static int replace_by_copy(int *fd, size_t most)
 {
-	int memory = memfd_create("xpuprof-copy", MFD_CLOEXEC), error;
+	int memory = memfd_create("xpuprof-copy", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
 
 	if (memory < 0)
 		return -errno;
-	error = copy(*fd, memory);
+	error = copy(*fd, memory, most);
 	close(error ? memory : *fd);
 	if (!error)
 		*fd = memory;
@@ -117,7 +117,7 @@ static int replace_by_copy(int *fd)
 }
 
 /* What an O_PATH descriptor stands for, if it is a regular file. It is closed in any case. */
-static int open_regular(int path_fd, struct opened *ret, int *ret_fd)
+static int open_regular(int path_fd, uint64_t copy_bytes, struct opened *ret, int *ret_fd)
 {
 	struct stat st;
 	int fd = io_open_named(path_fd, &st), error = 0;
@@ -125,8 +125,10 @@ static int open_regular(int path_fd, struct opened *ret, int *ret_fd)
 	if (fd < 0)
 		return fd;
 	*ret = (struct opened){.identity = file_identity_of(&st)};
-	if (may_be_held_up(fd)) {
-		error = replace_by_copy(&fd);
+	if (copy_bytes && (uint64_t)st.st_size > copy_bytes) {
+		error = -EFBIG;
+	} else if (copy_bytes || may_be_held_up(fd)) {
+		error = replace_by_copy(&fd, copy_bytes ?: OPEN_COPY_BYTES);
 		ret->copied = true;
 	}
 	if (error)
@@ -161,7 +163,7 @@ static int open_mapping(const struct open_mapped *r, struct opened *ret, int *re
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
 		(unsigned long long)r->start, (unsigned long long)r->end);
 	fd = open(path, O_PATH | O_CLOEXEC);
-	error = fd < 0 ? -errno : open_regular(fd, ret, ret_fd);
+	error = fd < 0 ? -errno : open_regular(fd, r->copy_bytes, ret, ret_fd);
 	return error ?: check(r, ret, ret_fd);
 }
 
@@ -172,12 +174,12 @@ int opener_open_program(const struct open_program *r, struct opened *ret, int *r
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", r->pid);
 	fd = open(path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : open_regular(fd, ret, ret_fd);
+	return fd < 0 ? -errno : open_regular(fd, 0, ret, ret_fd);
 }
 
 /* Below a root folder, with a user's rights. `resolve`: more of openat2's RESOLVE_ flags. */
-static int open_path(int root, const struct person *person, const char *path, uint64_t resolve,
-	struct opened *ret, int *ret_fd)
+static int open_path_copied(int root, const struct person *person, const char *path,
+	uint64_t resolve, uint64_t copy_bytes, struct opened *ret, int *ret_fd)
 {
 	int fd, error;
 
@@ -185,9 +187,15 @@ static int open_path(int root, const struct person *person, const char *path, ui
 		return root;
 	become(person);
 	fd = open_below(root, path, resolve);
-	error = fd < 0 ? fd : open_regular(fd, ret, ret_fd);
+	error = fd < 0 ? fd : open_regular(fd, copy_bytes, ret, ret_fd);
 	become_root();
 	return error;
+}
+
+static int open_path(int root, const struct person *person, const char *path, uint64_t resolve,
+	struct opened *ret, int *ret_fd)
+{
+	return open_path_copied(root, person, path, resolve, 0, ret, ret_fd);
 }
 
 /* A process's, and ours: descriptors, or -errno. */
@@ -218,8 +226,10 @@ int opener_open_mapped(
 	if (find_person(r->pid, &person))
 		person = (struct person){r->if_gone.uid, r->if_gone.gid, 0};
 	open_roots(r->pid, roots);
-	for (int i = 0; error && i < 2; i++) {
-		error = open_path(roots[i], &person, path, RESOLVE_NO_SYMLINKS, ret, ret_fd);
+	/* Whether a file that nobody has mapped is the right one, only its root says. */
+	for (int i = 0; error && i < (r->copy_bytes && roots[0] >= 0 ? 1 : 2); i++) {
+		error = open_path_copied(
+			roots[i], &person, path, RESOLVE_NO_SYMLINKS, r->copy_bytes, ret, ret_fd);
 		error = error ?: check(r, ret, ret_fd);
 	}
 	close_roots(roots);

@@ -6,6 +6,7 @@
  * mapping itself (/proc/PID/map_files) by ours, as no user can make it lead elsewhere. In a
  * recorder that does this itself, root keeps its groups, and capabilities of its file count.
  *
+ * What a program may go on changing is handed out as a copy in memory where that is asked for.
  * File systems that a user serves (FUSE) can hold up whoever closes a file, so of these a copy in
  * memory is handed out.
  */
@@ -40,6 +41,8 @@ struct open_mapped {
 	uint64_t device;     /* as makedev() */
 	uint64_t inode;	     /* 0: not known */
 	struct open_rights if_gone;
+	/* a copy is handed out of what has no more bytes, -EFBIG of what has; 0: the file */
+	uint64_t copy_bytes;
 };
 
 /* The perf map of a process (elf/perf_map.h). */

@@ -130,6 +130,23 @@ int reader_functions(int fd, const char *names, size_t size, struct buf *ret)
 	return error ?: ret->failed ? -ENOMEM : 0;
 }
 
+int reader_probes(int fd, const char *names, size_t size, struct buf *ret)
+{
+	struct usdt_site *sites = calloc(USDT_SITES_MAX, sizeof(*sites));
+	struct elf_file *elf = NULL;
+	size_t count = 0;
+	int error = sites ? open_copy(fd, -1, &elf) : -ENOMEM;
+
+	error = error ?: usdt_find(elf, names, size, sites, &count);
+	for (size_t i = 0; i < count; i++)
+		sites[i].cannot = !can_be_probed(elf, sites[i].offset);
+	if (!error)
+		buf_append(ret, sites, count * sizeof(*sites));
+	elf_file_close(elf);
+	free(sites);
+	return error ?: ret->failed ? -ENOMEM : 0;
+}
+
 int reader_lines(struct names_file *f, const struct names_question *q,
 	int (*put)(void *context, struct buf *results), void *context, struct buf *ret)
 {
@@ -209,6 +226,16 @@ static int reply_functions(int socket, int fd, const struct buf *request)
 {
 	struct buf b = BUF_INIT;
 	int result = reader_functions(fd, request->data, request->size, &b), error;
+
+	error = sandbox_send(socket, result, b.data, result ? 0 : b.size, no_fds);
+	buf_release(&b);
+	return error;
+}
+
+static int reply_probes(int socket, int fd, const struct buf *request)
+{
+	struct buf b = BUF_INIT;
+	int result = reader_probes(fd, request->data, request->size, &b), error;
 
 	error = sandbox_send(socket, result, b.data, result ? 0 : b.size, no_fds);
 	buf_release(&b);
@@ -404,6 +431,33 @@ static int open_image(struct last *last, int fd, const char *module)
 	return error;
 }
 
+static int write_kernels(const struct gpucode *g, struct buf *ret)
+{
+	struct gpucode_kernel k;
+
+	for (size_t i = 0; i < KERNELS_MAX && ret->size < KERNELS_BYTES_MAX && g->format->kernel &&
+			   g->format->kernel(g->image, i, &k);
+		i++) {
+		struct code_kernel head = {.address = k.address,
+			.size = k.size,
+			.name_size = (uint32_t)strnlen(k.name, GPUCODE_KERNEL_NAME_MAX)};
+
+		buf_append(ret, &head, sizeof(head));
+		buf_append(ret, k.name, head.name_size);
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
+int reader_kernels(int fd, const char *module, struct buf *ret)
+{
+	struct last last = {0};
+	int error = open_image(&last, fd, module);
+
+	error = error ?: write_kernels(&last.code, ret);
+	close_image(&last);
+	return error;
+}
+
 static int read_code(
 	struct last *last, int kind, int fd, const struct buf *request, struct buf *ret)
 {
@@ -419,6 +473,8 @@ static int read_code(
 	error = open_image(last, fd, q.module);
 	if (error)
 		return error;
+	if (kind == READER_CODE_KERNELS)
+		return write_kernels(&last->code, ret);
 	if (kind == READER_CODE_FRAMES)
 		return gpucode_write_frames(&last->code, functions, size, ret);
 	return gpucode_write_functions(&last->code, last->data, functions, size, ret);
@@ -436,7 +492,8 @@ static int reply_code(int socket, int kind, int fd, const struct buf *request, s
 
 static bool is_about_code(int kind)
 {
-	return kind == READER_CODE_FUNCTIONS || kind == READER_CODE_FRAMES;
+	return kind == READER_CODE_FUNCTIONS || kind == READER_CODE_FRAMES ||
+	       kind == READER_CODE_KERNELS;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -465,6 +522,8 @@ static int reply(
 		return reply_thread_start(socket, fds[0], request);
 	if (fds[0] >= 0 && kind == READER_FUNCTIONS)
 		return reply_functions(socket, fds[0], request);
+	if (fds[0] >= 0 && kind == READER_PROBES)
+		return reply_probes(socket, fds[0], request);
 	if (fds[0] >= 0 && kind == READER_PASSED)
 		return reply_passed(socket, fds[0]);
 	if (fds[0] >= 0 && kind == READER_EMPTY)

@@ -10,6 +10,7 @@
 #include "elf/jitdump.h"
 #include "elf/lines.h"
 #include "elf/names.h"
+#include "elf/usdt.h"
 #include "gpucode/answers.h"
 #include "python/interpreter.h"
 #include "sandbox/limits.h"
@@ -41,6 +42,24 @@
 /* Names of functions, each with a NUL behind it. The reply: for each a uint64_t, where it begins in
  * the file; 0: it has none, or none that can be probed. */
 #define READER_FUNCTIONS 13
+
+/* Names of probes, each with a NUL behind it: the reply is a struct usdt_site for each of their
+ * sites. */
+#define READER_PROBES 14
+
+/* Of an open image of GPU code: struct code_question. The reply: for each of its kernels, up to
+ * KERNELS_MAX, a struct code_kernel and its name. */
+#define READER_CODE_KERNELS 15
+
+struct code_kernel {
+	uint64_t address; /* that the image was linked for; 0: none */
+	uint64_t size;
+	uint32_t name_size;
+	uint32_t unused;
+};
+
+#define KERNELS_MAX	  65536
+#define KERNELS_BYTES_MAX ((size_t)16 << 20) /* of a reply */
 
 #define FILE_CODE_MAX 64
 #define FUNCTIONS_MAX 32 /* that are asked for at once */
@@ -90,6 +109,8 @@ int reader_code_facts(int fd, const char *names, size_t size, struct code_facts 
 int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count);
 int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret);
 int reader_functions(int fd, const char *names, size_t size, struct buf *ret);
+int reader_probes(int fd, const char *names, size_t size, struct buf *ret);
+int reader_kernels(int fd, const char *module, struct buf *ret);
 /* Of the question, whose file is closed before lines are read; `put` and `context` as in struct
  * lines_request. */
 int reader_lines(struct names_file *f, const struct names_question *q,

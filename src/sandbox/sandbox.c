@@ -11,6 +11,7 @@
 #include "sandbox/message.h"
 #include "sandbox/opener.h"
 #include "sandbox/reader.h"
+#include "sandbox/writer.h"
 
 struct role {
 	const char *name;
@@ -45,8 +46,23 @@ static int play(const struct role *role)
 	return error ? refuse(error) : role->run(SANDBOX_SOCKET);
 }
 
+/* `what`: ":FORMAT:PATH". */
+static int play_writer(const char *what)
+{
+	struct writer *w = NULL;
+	int error = confine_loader(), status;
+
+	error = error ?: writer_open(&w, what);
+	error = error ?: confine_reader();
+	status = error ? refuse(error) : writer_run(w, SANDBOX_SOCKET);
+	writer_close(w);
+	return status;
+}
+
 int sandbox_run(const char *name)
 {
+	if (!strncmp(name, SANDBOX_WRITER ":", strlen(SANDBOX_WRITER ":")))
+		return play_writer(name + strlen(SANDBOX_WRITER));
 	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
 		if (!strcmp(roles[i].name, name))
 			return play(&roles[i]);

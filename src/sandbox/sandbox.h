@@ -22,8 +22,10 @@
 #define SANDBOX_COMMAND "sandbox"
 #define SANDBOX_OPENER	"opener"
 #define SANDBOX_READER	"reader"
-#define SANDBOX_MEMORY	"memory"
-#define SANDBOX_SOCKET	3 /* the number of its descriptor in these processes */
+/* With ":FORMAT:PATH" behind it: of GPU code, of the library that writes its text (writer.h). */
+#define SANDBOX_WRITER "writer"
+#define SANDBOX_MEMORY "memory"
+#define SANDBOX_SOCKET 3 /* the number of its descriptor in these processes */
 
 /* What the command does: until the recorder is gone. The exit status. */
 int sandbox_run(const char *role);

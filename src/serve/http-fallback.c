@@ -6,14 +6,14 @@
 
 #include "base/error.h"
 
-bool http_supported(void)
+int http_check(void)
 {
-	return false;
+	return error_set(-ENOSYS, "this build cannot serve anything: libmicrohttpd was missing");
 }
 
 int http_open(const char *address, struct http_server **ret)
 {
-	return error_set(-ENOSYS, "this build cannot serve anything: libmicrohttpd was missing");
+	return http_check();
 }
 
 void http_close(struct http_server *s)

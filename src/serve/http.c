@@ -11,7 +11,6 @@
 #include "serve/http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +21,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "serve/clients.h"
+#include "serve/microhttpd.h"
 #include "serve/socket.h"
 
 struct http_server {
@@ -46,16 +46,19 @@ typedef int mhd_result;
 typedef enum MHD_Result mhd_result;
 #endif
 
-bool http_supported(void)
+int http_check(void)
 {
-	return true;
+	return microhttpd_load();
 }
 
 int http_open(const char *address, struct http_server **ret)
 {
-	struct http_server *s = calloc(1, sizeof(*s));
-	int error;
+	struct http_server *s;
+	int error = microhttpd_load();
 
+	if (error)
+		return error;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_memory(NULL);
 	s->epoll = -1;
@@ -73,7 +76,7 @@ void http_close(struct http_server *s)
 	if (!s)
 		return;
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon);
+		mhd.stop_daemon(s->daemon);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	serve_socket_close(&s->socket);
@@ -89,12 +92,12 @@ const char *http_address(const struct http_server *s)
 
 const char *http_argument(const struct http_request *q, const char *name)
 {
-	return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
+	return mhd.lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 const char *http_header(const struct http_request *q, const char *name)
 {
-	return MHD_lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
+	return mhd.lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
 }
 
 const char *http_path(const struct http_request *q)
@@ -115,7 +118,7 @@ void http_say(struct http_answer *a, unsigned int status, const char *line)
 static mhd_result reply(struct MHD_Connection *c, struct http_answer *a)
 {
 	struct MHD_Response *r = a->text.failed ? NULL
-						: MHD_create_response_from_buffer(a->text.size,
+						: mhd.create_response_from_buffer(a->text.size,
 							  a->text.data, MHD_RESPMEM_MUST_FREE);
 	mhd_result result;
 
@@ -124,16 +127,16 @@ static mhd_result reply(struct MHD_Connection *c, struct http_answer *a)
 		return MHD_NO;
 	}
 	a->text = BUF_INIT;
-	(void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
-	(void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	(void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	(void)MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	(void)mhd.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+	(void)mhd.add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	(void)mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
+	(void)mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
 	if (a->policy)
-		(void)MHD_add_response_header(r, "Content-Security-Policy", a->policy);
+		(void)mhd.add_response_header(r, "Content-Security-Policy", a->policy);
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(c, a->status, r);
-	MHD_destroy_response(r);
+		(void)mhd.add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = mhd.queue_response(c, a->status, r);
+	mhd.destroy_response(r);
 	return result;
 }
 
@@ -169,7 +172,7 @@ static mhd_result answer_request(void *context, struct MHD_Connection *c, const 
 
 static struct serve_client *client_of(struct MHD_Connection *c)
 {
-	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	return mhd.get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 static void note_connection(void *context, struct MHD_Connection *c, void **client,
@@ -179,7 +182,7 @@ static void note_connection(void *context, struct MHD_Connection *c, void **clie
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED)
 		*client = serve_clients_add(&s->clients,
-			MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+			mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
 			clock_now_ns());
 	else if (*client)
 		serve_client_remove(*client);
@@ -208,7 +211,7 @@ static void note_answer(void *context, struct MHD_Connection *c, void **request,
 static int make_epoll(struct http_server *s)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int library = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	int library = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->socket.fd, &event) ||
@@ -224,7 +227,7 @@ int http_start(struct http_server *s,
 	s->answer = answer;
 	s->context = context;
 	s->next_end_ns = UINT64_MAX;
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+	s->daemon = mhd.start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
 		answer_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVE_CLIENTS_MAX,
 		MHD_OPTION_NOTIFY_CONNECTION, note_connection, s, MHD_OPTION_URI_LOG_CALLBACK,
 		note_request, s, MHD_OPTION_NOTIFY_COMPLETED, note_answer, s, MHD_OPTION_END);
@@ -247,14 +250,14 @@ int http_timeout_ms(const struct http_server *s)
 
 	if (s->next_end_ns != UINT64_MAX)
 		ms = s->next_end_ns > now_ns ? (s->next_end_ns - now_ns) / NS_PER_MS + 1 : 0;
-	if (MHD_get_timeout(s->daemon, &wanted_ms) == MHD_YES && wanted_ms < ms)
+	if (mhd.get_timeout(s->daemon, &wanted_ms) == MHD_YES && wanted_ms < ms)
 		ms = wanted_ms;
 	return ms < INT32_MAX ? (int)ms : -1;
 }
 
 static int run_library(struct http_server *s)
 {
-	if (MHD_run(s->daemon) != MHD_YES)
+	if (mhd.run(s->daemon) != MHD_YES)
 		return error_set(-EIO, "libmicrohttpd stopped serving at '%s'", s->socket.address);
 	return 0;
 }
@@ -273,7 +276,7 @@ static int accept_client(struct http_server *s)
 	serve_clients_make_room(&s->clients);
 	error = run_library(s);
 	/* Closes it, also where it cannot take it. */
-	MHD_add_connection(s->daemon, fd, (struct sockaddr *)&from, size);
+	mhd.add_connection(s->daemon, fd, (struct sockaddr *)&from, size);
 	return error ?: 1;
 }
 

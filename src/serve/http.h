@@ -34,13 +34,13 @@ const char *http_path(const struct http_request *q);
 /* A status, and one line of text. */
 void http_say(struct http_answer *a, unsigned int status, const char *line);
 
-/* Whether this build has it. */
-bool http_supported(void);
+/* 0, or -ENOSYS with error_text: not in this build, or its library is not installed. */
+int http_check(void);
 /*
  * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is
  * free; a path, which has a '/', is that of a Unix socket (serve/socket.h). Nothing is answered
  * before http_start. 0, or -errno with error_text: -EINVAL (no address), -EADDRINUSE, -EACCES,
- * -ENOSYS (not in this build).
+ * -ENOSYS (as http_check).
  */
 int http_open(const char *address, struct http_server **ret);
 void http_close(struct http_server *s);

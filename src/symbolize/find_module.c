@@ -199,8 +199,9 @@ static void drop(struct found_module *f)
 	f->facts = (struct names_facts){0};
 }
 
-/* Without build ids on both sides it counts when `proven` otherwise. A debug file is of use when
- * the profile has the addresses that the code was linked to run at. */
+/* Where the profile has no build id, as there is none or the file was too slow to say it, it counts
+ * when `proven` otherwise. A debug file is of use when the profile has the addresses that the code
+ * was linked to run at. */
 static int accept_file(struct hunt *h, int fd, bool proven)
 {
 	struct found_module *f = h->found;
@@ -210,7 +211,7 @@ static int accept_file(struct hunt *h, int fd, bool proven)
 
 	f->fd = fd;
 	error = found_module_ask(f, h->s, h->places);
-	belongs = m->build_id_size ? has_build_id(&f->facts, m) : proven && !f->facts.build_id_size;
+	belongs = m->build_id_size ? has_build_id(&f->facts, m) : proven;
 	if (error || !belongs || (f->facts.is_debug_file && !f->segments.count))
 		error = -ENOENT;
 	else if (f->facts.is_debug_file)

@@ -22,6 +22,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpucode/format.h"
+#include "sandbox/child.h"
+#include "sandbox/sandbox.h"
 #include "symbolize/gpu_image.h"
 #include "symbolize/gpu_text.h"
 
@@ -53,6 +55,7 @@ struct describer {
 	const struct gpu_code_options *o;
 	struct gpu_code_stats stats;
 	struct vec(struct sampled) sampled;
+	struct child *own_reader; /* NULL: there is another, or none */
 	struct name_files files;
 	struct vec(struct gpu_image *) images;
 	uint64_t unreadable;		       /* images */
@@ -388,7 +391,9 @@ static int open_image(struct describer *d, const struct run *run, struct gpu_ima
 			       ? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1)
 			       : 0;
 	}
-	error = gpu_image_open(ret, &d->files, name_of_module(d, module), image, size);
+	error = *d->stats.unread
+			? -EIO
+			: gpu_image_open(ret, &d->files, name_of_module(d, module), image, size);
 	if (error) {
 		d->stats.not_found += count_functions(*run);
 		return error == -ENOMEM ? error : 0;
@@ -431,6 +436,7 @@ static int read_texts(struct describer *d)
 	const struct gpu_text_options options = {
 		.limit_ns = d->o->text_limit_ns,
 		.user = d->o->text_user,
+		.program = d->o->program,
 		.stopped = d->o->stopped,
 		.context = d->o->context,
 	};
@@ -523,10 +529,32 @@ static void release(struct describer *d)
 	vec_foreach (image, &d->images)
 		close_image(d, image);
 	name_files_release(&d->files);
+	child_free(d->own_reader);
 	vec_release(&d->texts);
 	vec_release(&d->functions);
 	vec_release(&d->images);
 	vec_release(&d->sampled);
+}
+
+/* Images are a stranger's: with our rights they are not read. */
+static int begin_reader(struct describer *d)
+{
+	struct child *reader = d->o->reader;
+	int error = 0;
+
+	if (!reader && d->o->program && d->sampled.count) {
+		reader = d->own_reader = child_new(d->o->program, SANDBOX_READER, -1);
+		if (!reader)
+			return -ENOMEM;
+		error = child_greet(reader);
+	}
+	if (error)
+		snprintf(d->stats.unread, sizeof(d->stats.unread),
+			"the process that reads GPU code cannot begin: %s", strerror(-error));
+	name_files_init(&d->files, NULL, reader);
+	d->files.stopped = d->o->stopped;
+	d->files.context = d->o->context;
+	return 0;
 }
 
 int symbolize_gpu_code(
@@ -535,11 +563,9 @@ int symbolize_gpu_code(
 	struct describer d = {.w = w, .o = o};
 	int error = gather(&d);
 
-	name_files_init(&d.files, NULL, o->reader);
-	d.files.stopped = o->stopped;
-	d.files.context = o->context;
 	if (!error && d.sampled.count)
 		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_position);
+	error = error ?: begin_reader(&d);
 	error = error ?: find_all(&d);
 	error = error ?: read_texts(&d);
 	error = error ?: describe_all(&d);

@@ -17,12 +17,16 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
-	struct child *reader; /* reads images (name_files.h); NULL: that is done here */
+	struct child *reader; /* reads images (name_files.h); NULL: `program` begins one */
 	/* How long getting the full text of all functions may take; 0: it is not asked for. Without
 	 * it, an instruction's text is its name. */
 	uint64_t text_limit_ns;
-	/* whom a program that writes it runs as; NULL: the one we run as */
+	/* whom a program that writes it runs as; NULL: the one we run as, or nobody where that
+	 * is root */
 	const struct gpucode_user *text_user;
+	/* our own program, for the process in which a library writes it (sandbox/writer.h), and
+	 * that which reads images; NULL, as in tests: no library does, and images are read here */
+	const char *program;
 	/* The total of instructions up to which functions are described whole; beyond it, only
 	 * sampled instructions are described. 0: two million. */
 	uint32_t whole_max;
@@ -43,6 +47,8 @@ struct gpu_code_stats {
 	uint64_t decoded;	/* of these, by their name only */
 	/* why there is no full text; "": there is, or nothing to do about it */
 	char text_failure[200];
+	/* why no image was read: the process for that cannot begin; "": it can */
+	char unread[200];
 	bool stopped;
 };
 

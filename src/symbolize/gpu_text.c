@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "symbolize/text_process.h"
 
 /* What is wanted of one format. */
 struct reading {
@@ -52,6 +53,23 @@ static int gather(struct reading *g, const struct gpucode_format *format, struct
 	return error;
 }
 
+/* With a process for its writer, if it has one. */
+static int ask_format(const struct gpucode_format *format, struct gpucode_text_request *request,
+	const char *program)
+{
+	struct text_process process = {.program = program,
+		.format = format,
+		.stopped = request->stopped,
+		.stop_context = request->stop_context};
+	int error;
+
+	request->ask = format->writer && program ? text_process_ask : NULL;
+	request->ask_context = &process;
+	error = format->text(request);
+	text_process_release(&process);
+	return error;
+}
+
 int gpu_text_read(struct profile_writer *w, struct gpu_text *texts, size_t count,
 	const struct gpu_text_options *o, struct buf *failure)
 {
@@ -74,7 +92,7 @@ int gpu_text_read(struct profile_writer *w, struct gpu_text *texts, size_t count
 		request.functions = g.wanted.items;
 		request.count = g.wanted.count;
 		if (!error && request.count)
-			error = gpucode_formats[i]->text(&request);
+			error = ask_format(gpucode_formats[i], &request, o->program);
 	}
 	vec_release(&g.wanted);
 	vec_release(&g.texts);

@@ -27,6 +27,7 @@ void gpu_text_release(struct gpu_text *t);
 struct gpu_text_options {
 	uint64_t limit_ns;		 /* for all full text; 0: it is not asked for */
 	const struct gpucode_user *user; /* as in struct gpucode_text_request */
+	const char *program;		 /* of writers' processes; NULL: there are none */
 	bool (*stopped)(void *context);	 /* may be NULL */
 	void *context;
 };

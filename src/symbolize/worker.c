@@ -30,6 +30,15 @@ static void limit_memory(void)
 #endif
 }
 
+/* For one that cannot be ended: then it ends by itself. */
+static void limit_time(uint64_t ns)
+{
+	rlim_t seconds = ns / NS_PER_SECOND + 1;
+	struct rlimit limit = {seconds, seconds};
+
+	(void)setrlimit(RLIMIT_CPU, &limit);
+}
+
 static void run_child(const struct worker *w, int out, pid_t parent)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,
@@ -41,12 +50,12 @@ static void run_child(const struct worker *w, int out, pid_t parent)
 		signal(ending[i], SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	limit_memory();
-	if (w->user && user_become_plain(w->user))
+	limit_time(w->limits.ns);
+	/* A change of user forgets the signal. */
+	if ((w->user && user_become_plain(w->user)) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+		getppid() != parent)
 		_exit(1);
 	_exit(w->run(w->context, out));
 }
@@ -108,7 +117,11 @@ static int finish(pid_t child, int result)
 	if (!result && has_ended(child, &status))
 		return !WIFEXITED(status) || WEXITSTATUS(status) ? -EIO : 0;
 	result = result ?: -ETIME;
-	kill(child, SIGKILL);
+	/* Root may lack the right, where the child has become another user. */
+	if (kill(child, SIGKILL)) {
+		(void)has_ended(child, &status);
+		return result;
+	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	return result;

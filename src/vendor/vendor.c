@@ -127,6 +127,30 @@ uint32_t vendor_apis_of_driver(const char *path)
 	return apis;
 }
 
+const struct vendor *vendor_of_probed_driver(const char *path)
+{
+	const char *name = file_name(path);
+
+	vendors_foreach(
+		v) if ((*v)->driver_probes && begins_as_one(name, (*v)->other_drivers)) return *v;
+	return NULL;
+}
+
+static uint32_t api_named(const char *name)
+{
+	vendors_foreach(v) if (!strcmp((*v)->name, name)) return 1u << (*v)->api;
+	return 0;
+}
+
+uint32_t vendor_apis_used(uint32_t mapped)
+{
+	uint32_t used = mapped;
+
+	vendors_foreach(v) if ((*v)->mapped_by && mapped & api_named((*v)->mapped_by)) used &=
+		~(1u << (*v)->api);
+	return used;
+}
+
 const struct vendor_call *vendor_driver_calls(const char *path)
 {
 	const struct vendor *v = driver_of(path);

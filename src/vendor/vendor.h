@@ -40,6 +40,20 @@ struct vendor_call {
 	enum vendor_call_kind kind;
 };
 
+enum vendor_probe_kind {
+	VENDOR_PROBE_KERNEL = 1, /* a kernel is launched */
+	VENDOR_PROBE_IMAGE,	 /* a file with an image of GPU code was written */
+};
+
+/* A probe that the driver's library may have in its own code (USDT), and what its arguments are, by
+ * their places. */
+struct vendor_probe {
+	const char *name; /* "provider:name"; NULL ends the list */
+	enum vendor_probe_kind kind;
+	uint8_t address, size; /* VENDOR_PROBE_KERNEL: of its code on the GPU */
+	uint8_t text;	       /* the kernel's name, or the file's path */
+};
+
 /* Lists of texts end with NULL. Any list may be NULL. */
 struct vendor {
 	const char *name;
@@ -57,11 +71,16 @@ struct vendor {
 	/* Beginnings of the file names of other libraries by which a program is known to use its
 	 * GPU; it has to be started by us to be recorded. */
 	const char *const *other_drivers;
+	/* The name of one whose drivers map those, too: beside it they show no use of this one. */
+	const char *mapped_by;
 	/* Why such a program may run without anything of us; NULL: there are no other drivers. */
 	const char *unseen;
 	/* the number of its API on the wire, and below 32 */
 	uint8_t api;
 	const struct vendor_call *driver_calls;
+	/* of the other drivers, and what the names of modules of their images begin with */
+	const struct vendor_probe *driver_probes;
+	const char *code_format;
 	/* So too of the tracer, the vendor's own library that reports GPU work inside a process. */
 	const char *tracer_library;
 	/* The environment variable that names a library to be loaded into such programs. */
@@ -96,6 +115,12 @@ bool vendor_is_driver_library(const char *path);
 bool vendor_is_any_driver(const char *path);
 /* The vendors of which it is an other driver, by the numbers of their APIs, as bits. */
 uint32_t vendor_apis_of_driver(const char *path);
+
+/* The vendor of which it is an other driver that may have probes; NULL: none. */
+const struct vendor *vendor_of_probed_driver(const char *path);
+
+/* Of the APIs of the drivers that a program has mapped those that it uses, as far as that shows. */
+uint32_t vendor_apis_used(uint32_t mapped);
 /* What there is to observe of the driver's library with this path; NULL: it is none, or nothing. */
 const struct vendor_call *vendor_driver_calls(const char *path);
 /* Whether a path is that of a vendor's tracer. */

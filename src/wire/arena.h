@@ -74,6 +74,10 @@ struct arena_hash_entry {
 #define ARENA_HASH_TRIES 64
 #define ARENA_HASH_WAITS 4096 /* for an entry that is being made */
 
+/* Values by access: the n-th is of the access that has number n in its process. In the text of
+ * programs is its number in its module; the library adds what modules before it have taken. */
+#define ARENA_SITE_BYTES 32
+
 /* The control block of a ring. */
 struct arena_ring {
 	uint64_t head;

@@ -41,20 +41,22 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	 0x5558504bu
-#define PROBE_VERSION	 3u
+#define PROBE_VERSION	 5u
 #define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
 /* A folder: the preloaded library has a compiled.h. */
 #define PROBE_ENV_COMPILED "XPUPROF_PROBE_COMPILED"
 /* Compilers that the user has chosen, which ours stand for. */
 #define PROBE_ENV_COMPILER	  "XPUPROF_COMPILER"
 #define PROBE_ENV_SECOND_COMPILER "XPUPROF_SECOND_COMPILER"
-#define PROBE_PAGE		  4096u
-#define PROBE_TAILS_AT		  PROBE_PAGE
-#define PROBE_CONTROL_BYTES	  PROBE_PAGE
-#define PROBE_PLAN_MAX		  (256u << 20)
-#define PROBE_BODIES_MAX	  256u
-#define PROBE_ARENAS_MAX	  64u /* of a process */
-#define PROBE_SHARED_MAX	  16u /* arrays of the kernel's */
+/* The path of the Sanitizer library: machine code is to have programs, too. */
+#define PROBE_ENV_SANITIZER "XPUPROF_PROBE_SANITIZER"
+#define PROBE_PAGE	    4096u
+#define PROBE_TAILS_AT	    PROBE_PAGE
+#define PROBE_CONTROL_BYTES PROBE_PAGE
+#define PROBE_PLAN_MAX	    (256u << 20)
+#define PROBE_BODIES_MAX    256u
+#define PROBE_ARENAS_MAX    64u /* of a process */
+#define PROBE_SHARED_MAX    16u /* arrays of the kernel's */
 
 enum probe_role {
 	PROBE_PROGRAM,
@@ -115,7 +117,8 @@ struct probe_plan {
 	uint32_t map_count;
 	uint32_t body_count, outside_count, initial_count;
 	uint64_t bodies_at, outsides_at, initials_at;
-	uint64_t only_at; /* a glob that kernels have to match, too; 0: none */
+	uint64_t only_at;  /* a glob that kernels have to match, too; 0: none */
+	uint64_t accesses; /* that arrays by access have values for: wire/arena.h */
 	/* What kernels took without programs is wanted, too: images are loaded twice. */
 	uint32_t measures;
 	uint32_t unused;
@@ -126,10 +129,13 @@ struct probe_body {
 	uint32_t site; /* as the splicer numbers them */
 	uint32_t once_per_warp;
 	int32_t pair;
+	uint32_t site_copies; /* as the splicer has them */
+	uint64_t site_stride;
 	uint32_t version, sm;
 	/* It is a kernel of its own, of this name, for which the library makes a launch. */
 	uint32_t is_alone;
 	uint32_t grid[3], block[3];
+	uint32_t unused;
 };
 
 /* Memory of the host that the GPU uses: its address is to be in the header of the arena. */
@@ -184,10 +190,12 @@ struct probe_size {
 
 #define PROBE_SIZE_BLOCK 256
 
-/* A kernel in which programs run. */
+/* A kernel in which programs run; or could not, of which only why and its name are told. */
 struct probe_kernel {
 	uint32_t message;
+	uint32_t fate; /* PROBE_FATE_SPLICED: they run */
 	uint32_t bodies, returns, accesses;
+	uint32_t unused;
 	uint64_t hash;
 	struct probe_size with, without; /* programs */
 	char name[PROBE_TEXT_MAX];
@@ -199,9 +207,14 @@ struct probe_line {
 	uint32_t bytes, kind;
 };
 
+#define PROBE_NO_SITE UINT64_MAX
+
 struct probe_lines {
 	uint32_t message, count;
 	uint64_t hash; /* of the kernel */
+	/* Number of the first access in the process, the others' being those after it: values by
+	 * access are by these. Several modules may have the same; or PROBE_NO_SITE. */
+	uint64_t first_site;
 	struct probe_line lines[PROBE_LINES_MAX];
 };
 
@@ -224,6 +237,10 @@ enum probe_fate {
 	PROBE_FATE_UNSEEN_EXITS,
 	PROBE_FATE_SLOW_WORD, /* there is no constant memory left in it */
 	PROBE_FATE_NO_MEMORY, /* no arena in a context; text: why */
+	/* Machine code, where the user wants that (PROBE_ENV_SANITIZER). */
+	PROBE_FATE_PATCHED,	/* amount: kernels */
+	PROBE_FATE_NOT_PATCHED, /* text: why */
+	PROBE_FATE_NO_NAMES,	/* not all kernels in its machine code are known */
 	PROBE_FATE_COUNT,
 };
 

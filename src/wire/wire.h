@@ -592,6 +592,8 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_SEVERAL,   /* a program that was joined uses several contexts */
 	WIRE_STALLS_EARLIER,   /* a call may go on there that began before the library came */
 	WIRE_STALLS_INSIDE,    /* some thread of it always was in a call */
+	/* no refusal: the tracer does not know the code that was loaded before it sampled */
+	WIRE_STALLS_NAMELESS,
 	WIRE_STALLS_REFUSALS
 };
 

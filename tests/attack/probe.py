@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION = 0x5558504B, 3  # of wire/probe.h
+MAGIC, VERSION = 0x5558504B, 5  # of wire/probe.h
 ARENA, KERNEL, LINES, FILE, IMAGE = 1, 2, 3, 4, 5
 
 
@@ -52,8 +52,8 @@ def ask_arena(s):
     return receive(s)
 
 
-def kernel(n, name):
-    return struct.pack("<4IQ6I3072s", KERNEL, 1, 1, 1, n, 1, 2, 3, 4, 5, 6, name)
+def kernel(n, name, fate=0):
+    return struct.pack("<6IQ6I3072s", KERNEL, fate, 1, 1, 1, 0, n, 1, 2, 3, 4, 5, 6, name)
 
 
 def garbage():
@@ -63,7 +63,7 @@ def garbage():
             greet(s)
         for _ in range(20):
             try:
-                size = random.choice([0, 1, 4, 24, 112, 2576, 3080, 3088, 3120, 4096])
+                size = random.choice([0, 1, 4, 24, 112, 2584, 3080, 3088, 3128, 4096])
                 s.send(struct.pack("<I", random.randrange(8))[:size] + os.urandom(max(0, size - 4)))
             except OSError:
                 break
@@ -74,10 +74,10 @@ def endless():
     s = connect()
     greet(s)
     for n in range(20000):
-        s.send(kernel(n, b"\x1b]0;name\x07 %d" % n + b"x" * 3000))
+        s.send(kernel(n, b"\x1b]0;name\x07 %d" % n + b"x" * 3000, n // 2 % 16 if n % 2 else 0))
         s.send(struct.pack("<IIQ3072s", IMAGE, n % 16, 2**63, os.urandom(3072)))
         s.send(struct.pack("<II3072s", FILE, n, b"/file/%d" % n))
-        s.send(struct.pack("<IIQ", LINES, 2**31, n) + os.urandom(2560))
+        s.send(struct.pack("<IIQQ", LINES, 2**31, n, random.choice([n, 2**31, 2**64 - 2, 2**64 - 1])) + os.urandom(2560))
 
 
 def renames():
@@ -105,6 +105,8 @@ def scribble():
     s = connect()
     control, plan = greet(s)
     memory = ask_arena(s)
+    for first in range(0, 2000, 128):  # numbers of accesses
+        s.send(struct.pack("<IIQQ", LINES, 128, 1, first) + os.urandom(2560))
     end = time.monotonic() + 5
     size = len(memory)
     snapshot, outside = struct.unpack_from("<QQ", plan, 32)
@@ -125,7 +127,7 @@ def scribble():
 
 def compiler():
     """Its number becomes another's, so it may say what became of an image, and nothing else."""
-    for message in (struct.pack("<II3072s", FILE, 1, b"/file"), struct.pack("<IIQ", LINES, 0, 1) + bytes(2560)):
+    for message in (struct.pack("<II3072s", FILE, 1, b"/file"), struct.pack("<IIQQ", LINES, 0, 1, 0) + bytes(2560)):
         s = connect()
         greet(s, 1)
         s.send(message)

@@ -33,3 +33,10 @@ take() { # WHAT COMMAND...
 	done <"$work/.tap"
 	sed 's/^/# /' "$work/.err" >&2
 }
+
+# The same of a script that uses the page of recordings, and leaves pictures of it.
+use_page() { # WHAT SCRIPT RECORDING...
+	what=$1 script=$2
+	shift 2
+	take "$what" node "$here/../browser/$script" "$build/xpuprof" pictures "$@"
+}

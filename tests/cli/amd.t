@@ -27,7 +27,7 @@ field() {
 }
 
 losses='{k: n for k, n in r["losses"].items() if n}'
-without='sum(r["works_without_stack"].values()), sum(n for k, n in r["launches_without_work"].items() if k != "empty")'
+without='sum(r["works_without_stack"].values()), sum(n for k, n in r["launches_without_work"].items() if k not in ("empty", "captured"))'
 kernels='"\n".join("%s %d %d" % (k["name"].replace("large(float*)", "_Z5largePf"), k["count"], k["total_ns"]) for k in sorted(r["kernels"], key=lambda k: k["name"].replace("large", "A")))'
 copies='sum(c["count"] for c in r["copies"]), sum(c["total_ns"] for c in r["copies"])'
 
@@ -48,7 +48,7 @@ is "$(field '0 < int(r["meta"]["clock_error_ns"]) < 1000000, r["latency"]["max_n
 is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"])')" \
 	"[('hipDeviceSynchronize', 4), ('hipEventSynchronize', 100), ('hipGraphLaunch', 200), ('hipLaunchKernel', 200), ('hipMemcpyAsync', 400), ('hipMemsetAsync', 200), ('hipModuleLaunchKernel', 208), ('hipStreamSynchronize', 104)]" \
 	"calls are there, once each"
-is "$(field 'r["launches_without_work"]["empty"]')" 8 "launches that became parts of graphs ask for no work"
+is "$(field 'r["launches_without_work"]["captured"], r["launches_without_work"]["empty"]')" "8 0" "launches that became parts of graphs are told from those that ask for nothing"
 is "$(field 'sorted(d["name"] for d in r["devices"])')" "['Simulated GPU MI210', 'Simulated GPU MI300X']" "both GPUs have their names"
 run xpuprof export --to folded --view gpu p.xpu
 for frames in 'launch_large;hipModuleLaunchKernel;[GPU_Kernel]_Z5largePf' 'launch_small;hipLaunchKernel;[GPU_Kernel]small' \
@@ -128,6 +128,38 @@ is "$(field "r['works'], $losses")" "1400 {'stalls_refused': 1}" "a version whos
 run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- "$target" truth
 has "$err" "ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 is set, and warns that it may hang the machine" "nobody is sampled who has not accepted the risk"
 is "$(field "r['works'], $without")" "1400 0 0" "and all else is recorded"
+
+# --- code that clang made: functions, lines, instructions; from memory, and from a file as most programs have it
+hsaco=$(cd "$here/../data/amdgpu" && pwd)/calls.gfx942.hsaco
+cp "$hsaco" "a copy%.hsaco"
+for how in code code_file; do
+	file=$hsaco
+	[ $how = code_file ] && file="$PWD/a copy%.hsaco"
+	XPUPROF_LLVM_OBJDUMP= stalled "" $how "$file"
+	is "$status $(stalls "$sampled, $losses, [(k['linker_name'], k['samples']) for k in r['stalls']['kernels']]")" \
+		"0 550 0 0 True {} [('_Z6reducePfPKfi', 550)]" "$how: a kernel of a code object has its samples"
+	run xpuprof report --stalls p.xpu
+	has "$out" "reduce(float*, float const*, int)" "$how: its name"
+	has "$out" "calls.hip:14" "$how: its lines"
+	has "$out" "s_load_dword" "$how: its instructions, by our own decoding"
+	lacks "$out" "s_load_dword s" "$how: without operands"
+	run xpuprof annotate reduce p.xpu
+	has "$out" "s_waitcnt" "$how: its code can be read"
+	run xpuprof export --to folded --view stall --weight samples p.xpu
+	has "$out" "hipModuleLaunchKernel;[GPU_Kernel]_Z6reducePfPKfi;" \
+		"$how: stalls stand below what launched it"
+	has "$out" ";float middle<float>(float, int)_[G];s_waitcnt_[g];" "$how: with calls that were inlined"
+	has "$out" ";launch_reduce;" "$how: in its function"
+done
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "issued" "a flame graph has the reasons of AMD's samples"
+if command -v llvm-objdump >/dev/null; then
+	XPUPROF_LLVM_OBJDUMP=$(command -v llvm-objdump) stalled "" code "$here/../data/amdgpu/calls.gfx90a.hsaco"
+	run xpuprof annotate reduce p.xpu
+	has "$out" "s_load_dword s" "where llvm-objdump is installed, instructions have operands"
+else
+	skip "where llvm-objdump is installed, instructions have operands" "it is not"
+fi
 
 # --- fork, and the end of the recorder
 recorded fork

@@ -164,7 +164,7 @@ def crowd(seconds):
 
 def whole_system(seconds):
     with Program(TARGET, threads=9) as program:
-        waits = waits_of(program, record(program, seconds, "-a"))
+        waits = waits_of(program, record(program, seconds, "-a", "--cpu-only"))
     check_at(waits, "I/O", "read_pipe", "read_with_room", "be_called_room", "begin")
 
 

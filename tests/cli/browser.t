@@ -39,11 +39,6 @@ if get_readers; then
 		xpuprof annotate -o annotate.html matmul stalls.xpu
 		xpuprof annotate -o hostile.html script stalls_hostile.xpu 2>/dev/null
 		take page node "$here/../browser/annotate.js" annotate.html hostile.html pictures
-		"$build/tests/helpers/burst_profile" burst.xpu || exit 1
-		take viewer node "$here/../browser/view.js" "$build/xpuprof" pictures burst.xpu hostile.xpu
-		"$build/tests/helpers/range_profile" random.xpu 7 || exit 1
-		take file node "$here/../browser/view_file.js" "$build/xpuprof" pictures random.xpu hostile.xpu
-		take functions node "$here/../browser/view_functions.js" "$build/xpuprof" pictures random.xpu hostile.xpu stalls.xpu
 		take picture node "$here/../browser/svg.js" "$build/xpuprof" "$work/pictures" hostile.xpu
 		"$build/tests/helpers/diff_profile" first.xpu 1 10 && "$build/tests/helpers/diff_profile" second.xpu 3 10 5 || exit 1
 		take comparison node "$here/../browser/diff.js" "$build/xpuprof" "$work/pictures" first.xpu second.xpu

@@ -232,6 +232,18 @@ mkdir -p machine/proc/sys/dev/xe
 echo 0 >machine/proc/sys/dev/xe/observation_paranoid
 on_machine
 has "$(check_of intel_stalls text)" "all users may sample" "where the setting is 0, all users may sample"
+has "$(check_of intel_probes text)" "no Level Zero driver" "a machine without Intel's Level Zero driver needs no probes in it"
+libraries=machine/usr/lib64
+mkdir -p "$libraries"
+cp "$build/tests/targets/probed_driver_library/libze_intel_gpu.so.1" "$libraries"
+on_machine
+has "$(check_of intel_probes text)" "has them" "a driver with probes of its own is known by them"
+cp "$build/tests/targets/probed_driver_unreadable/libze_intel_gpu.so.1" "$libraries"
+on_machine
+is "$(check_of intel_probes state)" limited "one with an argument that cannot be read is not all that it could be"
+cp "$build/sim/levelzero/libze_loader.so.1" "$libraries/libze_intel_gpu.so.1"
+on_machine
+has "$(check_of intel_probes text)" "has none, as most" "one without probes lacks nothing"
 echo 1 >machine/proc/sys/dev/xe/observation_paranoid
 chmod -R a+rX machine
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

@@ -85,6 +85,10 @@ run xpuprof flame hostile.xpu -o hostile.svg
 true_that "and the picture XML" is_xml hostile.svg
 is "$(grep -c '<script' hostile.svg)" 1 "with one script, ours"
 
+"$sample" pairs pairs.xpu 20000 && xpuprof export -o pairs.json pairs.xpu && xpuprof export -o pairs.perfetto-trace pairs.xpu || exit 1
+true_that "a trace for Perfetto is at most a tenth of the timeline's JSON" \
+	test $(($(stat -c %s pairs.perfetto-trace) * 10)) -le "$(stat -c %s pairs.json)"
+
 for suffix in folded events json svg; do
 	run xpuprof export small.xpu -o out.$suffix
 	is "$status:$(test -s out.$suffix && echo there)" 0:there "the suffix .$suffix names the format"

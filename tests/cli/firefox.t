@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`export --to firefox`: the processed format of Firefox Profiler, version 70, by its types (src/types/profile.ts of
-github.com/firefox-devtools/profiler), as its own code is in no registry. What the file has is what the report says."""
+github.com/firefox-devtools/profiler); firefox_reader.t lets its own code read it. What the file has is what the report says."""
 import json
 import os
 import sys

@@ -11,6 +11,7 @@ unset CUDA_INJECTION64_PATH OPENCL_LAYERS LD_PRELOAD ZE_ENABLE_TRACING_LAYER
 export LD_LIBRARY_PATH="$build/sim/levelzero"
 export XPUPROF_SIM_XE="$PWD/pipe"
 mkfifo pipe
+export XPUPROF_LIBIGA64= # its own names of instructions
 
 # recorded WHAT [VARIABLE=VALUE...]: by the target; samples of each kernel are 32 records of 4 threads a launch
 recorded() {
@@ -73,6 +74,40 @@ for how in ZE_DRIVERS=2 "ZE_DRIVERS=2 ZE_WRAP=1" ZE_WRAP=1; do
 	recorded drivers $(printf "XPUPROF_SIM_%s " $how)
 	is "$status: $(field "$kernels")" "0: [('busy', 5120), ('tiny', 5120)]" \
 		"$how: a driver is asked for kernels of its own, by its handles"
+done
+
+# Tiles as devices of their own; the code of two processes is at one address.
+mkfifo pipe.1
+export XPUPROF_SIM_XE_TILES=2 XPUPROF_SIM_ZE_TILES=2
+devices='sorted((k["name"], k["samples"]) for k in r["stalls"]["kernels"])'
+recorded tiles
+is "$status: $(field "$devices") $(loss stalls_outside) $(loss stalls_ambiguous)" "0: [('busy', 5120), ('tiny', 5120)] 0 0" \
+	"each tile that a program uses as a device has its samples"
+run env LD_PRELOAD="$build/sim/xe/node.so" timeout -k 5 120 "$build/xpuprof" record --stalls -o p.xpu -- \
+	sh -c '"$1" kernels "$2" 0 & "$1" kernels "$2" 1 & wait' - "$target" "$zebin"
+is "$status: $(field "$devices") $(loss stalls_outside) $(loss stalls_ambiguous)" "0: [('busy', 10240), ('tiny', 10240)] 0 0" \
+	"two processes on two tiles are told apart, though their code is at one address"
+unset XPUPROF_SIM_XE_TILES
+run env LD_PRELOAD="$build/sim/xe/node.so" timeout -k 5 120 "$build/xpuprof" record --stalls -o p.xpu -- \
+	sh -c '"$1" kernels "$2" & "$1" kernels "$2" & wait' - "$target" "$zebin"
+is "$status: $(field 'sum(k["samples"] for k in r["stalls"]["kernels"])+'"$(loss stalls_ambiguous)")" "0: 20480" \
+	"two processes on one device: each sample is one's, or counted as ambiguous"
+unset XPUPROF_SIM_ZE_TILES
+
+# Xe3p: records have whole addresses, so code of two processes is told apart that is at one address modulo 4 GiB.
+recorded kernels XPUPROF_SIM_XE_DEVICE=cri
+is "$status: $(field "$kernels") $(loss stalls_refused) $(loss stalls_outside)" "0: [('busy', 5120), ('tiny', 5120)] 0 0" \
+	"Xe3p: each of its kernels has its own samples"
+run xpuprof report --stalls p.xpu
+has "$out" "waiting for the answer to a message: memory, as a rule (sbid)" "Xe3p: reasons are where its records have them"
+has "$out" "issuing an instruction (active)" "Xe3p: and so are threads that go on"
+for device in cri bmg; do
+	run env LD_PRELOAD="$build/sim/xe/node.so" XPUPROF_SIM_XE_DEVICE=$device timeout -k 5 120 "$build/xpuprof" record --stalls -o p.xpu -- \
+		sh -c 'XPUPROF_SIM_ZE_AREA=0 "$1" kernels "$2" & XPUPROF_SIM_ZE_AREA=3 "$1" kernels "$2" & wait' - "$target" "$zebin"
+	sums="$status: $(field 'sum(k["samples"] for k in r["stalls"]["kernels"])') $(loss stalls_ambiguous)"
+	[ $device = bmg ] || is "$sums" "0: 20480 0" "Xe3p: code of two processes that is 12 GiB apart is told apart"
+	[ $device = cri ] || is "$(field "sum(k['samples'] for k in r['stalls']['kernels'])+$(loss stalls_ambiguous)")" 20480 \
+		"older GPUs, whose records have 32 bits of an address: each sample is one's, or ambiguous"
 done
 
 recorded descriptors XPUPROF_SIM_XE_PATIENCE_MS=500

@@ -20,13 +20,18 @@ recorded() {
 	losses=$(field '{k: n for k, n in r["losses"].items() if n and k.startswith("gpu_")}')
 }
 
-for lie in zero reversed early late huge none; do
+for lie in zero reversed early late huge begun backwards none timer-backwards timer-random timer-huge timer-none; do
 	export XPUPROF_SIM_ZE_LIE=$lie
 	recorded pieces 1000
 	is "$status: $kernels $losses" "0: 1000 0 {'gpu_untimed': 1000}" "$lie: the work is there, without times, and counted"
 	recorded lists 100
 	is "$status: $kernels $losses" "0: 100 0 {'gpu_untimed': 100}" "$lie: so is that of recorded lists"
 done
+# where a start that is nearly zero is further away than our own clock has run
+export XPUPROF_SIM_ZE_LIE=begun
+XPUPROF_SIM_ZE_TIMER_BITS=64 XPUPROF_SIM_ZE_STAMP_BITS=64 recorded pieces 1000
+is "$status: $kernels $losses" "0: 1000 0 {'gpu_untimed': 1000}" "begun, 64 bits: so too"
+XPUPROF_SIM_ZE_LIE=none recorded lists 100
 unset XPUPROF_SIM_ZE_LIE
 run xpuprof report p.xpu
 has "$out" "100 pieces of GPU work without times of their own" "the report says so"
@@ -39,6 +44,14 @@ if [ "$(field 'r["samples"] > 0')" = True ]; then
 	has "$err" "uses Level Zero, and that is not recorded: it found zeInit by dlsym or is linked to a driver" "and it is said why"
 	run timeout -k 5 100 "$build/xpuprof" record -o p.xpu -- "$target" pieces 10
 	lacks "$err" "is not recorded" "of one that is recorded nothing of this is said"
+	python3 -c "import ctypes, time; ctypes.CDLL('$driver').zeInit(0); print(flush=True); time.sleep(100)" >begun &
+	late=$!
+	for _ in $(seq 200); do [ -s begun ] && break; sleep 0.1; done
+	run timeout -k 5 100 "$build/xpuprof" record -d 1 -o p.xpu -p $late
+	kill $late
+	has "$err" "process $late uses Level Zero, and that is not recorded: " "of one that runs already it is said, too"
+	has "$err" "or it ran already" "and why"
+	is "$status $(field 'r["losses"]["gpu_never_connected"]')" "0 1" "and it is counted"
 else
 	skip "a program that is linked to a driver is counted" "no mappings are reported here"
 fi

@@ -6,6 +6,7 @@ tests/targets/nvtx_target.c has a picture of the program's markers."""
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -137,6 +138,8 @@ def check_parts():
     kernels = {name: sum(row["count"] for row in report("m.xpu", "--marker", name)["kernels"]) for name in ("step", "compute", "load", "step#2")}
     result(kernels == {"step": 15, "compute": 15, "load": 0, "step#2": 5}, "--marker shows the time of a marker", kernels)
     whole = report("m.xpu", "--marker", "step")
+    lengths = re.fullmatch(r"([\d.]+) s of ([\d.]+) s, marker step", whole["range"])
+    result(lengths and all(len(n.replace(".", "").lstrip("0")) <= 5 for n in lengths.groups()), "lengths have no more digits than are read", whole["range"])
     parts = [report("m.xpu", "--marker", f"step#{n}") for n in (1, 2, 3)]
     for name, of in ("GPU time", lambda r: sum(row["total_ns"] for row in r["kernels"])), ("CPU time", lambda r: r["cpu_ns"]), \
             ("calls", lambda r: sum(row["count"] for row in r["calls"])), \

@@ -89,6 +89,11 @@ is "$(field "$without_stack, $losses")" "0 {}" "with stacks, without losses"
 is "$(field 'sum(c["bytes"] for c in r["copies"] if c["kind"] == "DtoH")')" \
 	$((4096 + 64 * 4 + 4096 + 16 * 16 * 4 + 16 * 16 * 4 + 4096)) "and with their bytes"
 
+run xpuprof export --to folded --view wall p.xpu
+for call in clEnqueueReadBuffer clEnqueueReadBufferRect clEnqueueReadImage clEnqueueMapBuffer clEnqueueMapImage clEnqueueSVMMemcpy; do
+	has "$out" ";main;$call;[waiting for the GPU]" "$call that blocks is a wait for the GPU"
+done
+
 # --- times of some commands
 run timeout -k 5 60 "$build/xpuprof" record -q --opencl-times 1/4 -o p.xpu -- "$targets/opencl" truth
 is "$status" 0 "one command in four has times"

@@ -9,6 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
+from encoded import fields
 from tap import PROGRAM, result
 
 PYTHON = os.environ.get("PYTHON", sys.executable)
@@ -21,28 +22,6 @@ def spin_here(seconds):
 spin_here(0.5)
 """
 LOCATION, FUNCTION, STRING = 4, 5, 6
-
-
-def number(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(data):
-    """[(field, number or bytes)] of a message."""
-    at, found = 0, []
-    while at < len(data):
-        head, at = number(data, at)
-        value, at = number(data, at)
-        if head & 7 == 2:
-            value, at = data[at:at + value], at + value
-        found.append((head >> 3, value))
-    return found
 
 
 def functions(*options):

@@ -49,7 +49,7 @@ def check_shown(shown):
         tap.result(found and int(found[1]) == size and ("added up" in found[2]) == is_sum,
                    f"map {name} has {size} bytes, {'one copy for each SM' if is_sum else 'as it is'}", found and found[0])
     adds = re.findall(r"^ *(?:@%elead )?(?:red|atom)\S+", programs["add"][1], re.M)
-    tap.result(adds == ["    @%elead red.global.add.u64"] * 2, "what only adds has no result", adds)
+    tap.result(adds == ["    red.global.add.u64"] * 2 and "@!%elead bra xpu_rest;" in programs["add"][1], "what only adds has no result", adds)
     tap.result("%xpu_cookie, %e0;" in programs["enter"][1] and "mov.u64 %e0, %xpu_cookie;" in programs["add"][1],
                "the entry's result is the exit's cookie")
     tap.result(not re.search(r"\b(call|ret|exit)\b", "".join(body for _, body in programs.values())), "a body has no calls, and is left at its end only")
@@ -84,11 +84,17 @@ def check_tools(ptxas):
 
 def check_lanes():
     """Programs that only add run in all lanes: none of these waits for others, which costs more than the rest."""
-    for name in ("blocktime", "smload", "divergence"):
+    for name in ("blocktime", "divergence"):
         spliced = tap.run(SPLICE, SHAPES, name)
         tap.result("%xpu_below" in spliced and not re.search(r"bar\.warp\.sync|shfl\.sync", spliced), f"{name}: no lane waits for another")
+    for name in ("smload", "coalesce"):
+        spliced = tap.run(SPLICE, SHAPES, name)
+        tap.result("%xpu_below" in spliced and "bra xpu_rest" in spliced and ("bar.warp.sync" in spliced) == (name == "coalesce"),
+                   f"{name}: lanes go past several additions at once, and meet again where the kernel goes on")
     spliced = tap.run(SPLICE, SHAPES, "coalesce")
-    tap.result("bar.warp.sync" in spliced and "%xpu_below" not in spliced, "coalesce: those that wait for one to make an entry meet again")
+    tap.result("atom.acquire" not in spliced and re.search(r"ld\.const\.u64 %xpu_sites0, \[__xpuprof_words\+16\];", spliced), "coalesce: its sums are found without a search")
+    spliced = tap.run(SPLICE, SHAPES, "memheat")
+    tap.result("bar.warp.sync" in spliced and "%xpu_below" not in spliced, "memheat: those that wait for one to make an entry meet again")
 
 
 def check_spliced(ptxas):

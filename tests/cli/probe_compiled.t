@@ -85,7 +85,7 @@ def environment(**more):
 
 
 def counted(found, launches):
-    return [e["value"] for e in entries(found, "accesses")] == [2 * COUNT * launches, COUNT * launches]
+    return [e["value"] for e in entries(found, "by_size")] == [2 * COUNT * launches, COUNT * launches]
 
 
 def files_below(folder):

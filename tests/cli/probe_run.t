@@ -41,15 +41,18 @@ def check_smload(found, n):
     return sums == [GRID * n, WARPS * n] and len({e["sm"] for e in entries(found, "load")}) > 1
 
 
+def sizes(found, number=0):
+    return {e["key"]: e["value"] for e in entries(found, "by_size", number)}
+
+
 def check_memtrace(found, n):
-    return ([e["value"] for e in entries(found, "accesses")] == [2 * COUNT * n, COUNT * n] and
-            [e["value"] for e in entries(found, "bytes")] == [8 * COUNT * n, 4 * COUNT * n])
+    return sizes(found) == {4: 2 * COUNT * n, 64 + 4: COUNT * n}
 
 
 def check_coalesce(found, n):
     values = [e["value"] for e in entries(found, "accesses")]
     # Each warp's 32 numbers of 4 bytes are one line, as memory is aligned to more than that.
-    return len(values) == 3 and all(v == {"accesses": BUSY_WARPS * n, "lanes": COUNT * n, "lines": BUSY_WARPS * n} for v in values)
+    return len(values) == 3 and all(v == {"accesses": BUSY_WARPS * n, "lanes_less": (32 * BUSY_WARPS - COUNT) * n, "lines_more": 0} for v in values)
 
 
 def check_divergence(found, n):
@@ -133,6 +136,41 @@ def check_lines():
     tap.result(re.search(r" tiny\.cu:\d+ of tiny$", done.stdout, re.M), "accesses are named by their lines of source", done.stdout, done.stderr)
 
 
+def check_numbers():
+    """Values by access are found whatever was loaded before, how often, and where."""
+    for mode in MODES:
+        done, found = answer("coalesce", command=(TARGET, SHAPES, mode))
+        n = launches_of(done)
+        values = {(e["key"]["kernel"], e["key"]["insn"], e["key"]["size"]): e["value"]["accesses"] for e in entries(found, "accesses")} if found else {}
+        vector = [k["hash"] for k in found["kernels"] if k["name"] == "vector_add"] if found else []
+        tap.result(not done.returncode and vector and kept(found) and values == {(vector[0], insn, 4): BUSY_WARPS * n for insn in range(3)},
+                   f"{mode}: values by access are those of the accesses of one kernel", values, done.stderr)
+    done, found = answer("coalesce", "-k", "vector*", "--accesses", "2")
+    tap.result(found and [e["key"]["insn"] for e in entries(found, "accesses")] == [0, 1] and found["losses"]["accesses_without_place"] == 1,
+               "accesses without a place are counted, and the others are right", found and found["losses"], done.stderr)
+    done = probe("coalesce", "-k", "vector*", "--accesses", "2")
+    tap.result("1 accesses in kernels had no place in an array by access (--accesses)" in done.stderr, "and told of", done.stderr)
+
+
+def check_unprobed():
+    """Kernels of machine code are named where somebody names kernels, with the reason."""
+    code = os.path.join(DATA, "..", "cubin", "ptx.cubin")
+    done, found = answer("blocktime", "-k", "shared_*", command=(TARGET, code, "launch"))
+    tap.result(found and found["kernels_without_programs"] == [{"name": "_Z13shared_kernelPf", "why": "machine code only", "images": 1}] and
+               found["losses"]["images_of_machine_code"] == 1, "kernels in machine code are named", found and found["kernels_without_programs"], done.stderr)
+    done = probe("blocktime", "-k", "shared_*", "--kernels", command=(TARGET, code, "launch"))
+    tap.result(re.search(r"^ +1  machine code only +shared_kernel\(float\*\)$", done.stdout, re.M) and
+               "1 kernels that the programs are for ran without them (--kernels lists them)" in done.stderr, "--kernels lists them with the reason", done.stdout, done.stderr)
+    for options in (("-k", "other*"), ()):
+        done, found = answer("blocktime", *options, command=(TARGET, code, "launch"))
+        tap.result(found and not found["kernels_without_programs"] and found["losses"]["images_of_machine_code"] == 1,
+                   f"{options}: none that is not named", found and found["kernels_without_programs"])
+    profile = os.path.abspath("code.xpu")
+    probe("blocktime", "-k", "shared_*", "-o", profile, command=(TARGET, code, "launch"))
+    done = subprocess.run([tap.PROGRAM, "report", "--probes", profile], stdout=subprocess.PIPE, text=True)
+    tap.result(re.search(r"^ +1  machine code only +shared_kernel\(float\*\)$", done.stdout, re.M), "recordings have them, too", done.stdout)
+
+
 def check_options():
     done, found = answer("blocktime", "-k", "vector*")
     tap.result(found and [k["name"] for k in found["kernels"]] == ["vector_add"] and total(found, "nanoseconds") == 3 * GRID,
@@ -145,7 +183,7 @@ def check_options():
     tap.result(loads == [3 * GRID, 3 * GRID], "--thread runs a program in each thread", loads, done.stderr)
     done, found = answer("-e", "blocktime", "-e", "memtrace", "-e", "blocks")
     tap.result(found and total(found, "nanoseconds") == 3 * GRID and
-               [e["value"] for e in entries(found, "accesses", 1)] == [6 * COUNT, 3 * COUNT] and len(found["records"]) == 3 * BLOCKS,
+               sizes(found, 1) == {4: 6 * COUNT, 64 + 4: 3 * COUNT} and len(found["records"]) == 3 * BLOCKS,
                "several objects run beside each other", done.stdout[-1000:], done.stderr)
     done, found = answer("threadhist", "--threads", "1000")
     tap.result(found and len(entries(found, "runs")) == 1000 and found["losses"]["threads_without_place"] == 3 * (GRID - 1000),
@@ -262,6 +300,8 @@ def check():
     check_tools()
     check_modes()
     check_lines()
+    check_numbers()
+    check_unprobed()
     check_options()
     check_status()
     check_refused()

@@ -126,9 +126,11 @@ if [ "$(id -u)" = 0 ]; then
 		"root runs no nvdisasm that others could change"
 	make_trusted && cp nvdisasm "$trusted/" && XPUPROF_NVDISASM=$trusted/nvdisasm
 fi
+writer=$(id -un)
+[ "$(id -u)" != 0 ] || writer=nobody
 record "$launches" --repeat 20
-holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_$(id -un)_[g];long_scoreboard_[g];0x20_[g]" \
-	"an installed nvdisasm writes the text of instructions"
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_${writer}_[g];long_scoreboard_[g];0x20_[g]" \
+	"an installed nvdisasm writes the text of instructions, as root's never"
 name="under sudo nvdisasm runs as the caller"
 XPUPROF_NVDISASM=$PWD/nvdisasm
 if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then

@@ -201,7 +201,7 @@ def main():
     check_wanted()
     check_keys()
     check_waiting()
-    if not subprocess.run([PROGRAM, "record", "-q", "-d", "0.1", "-o", "p.xpu", "-a"], stderr=subprocess.DEVNULL).returncode:
+    if not subprocess.run([PROGRAM, "record", "-q", "-d", "0.1", "-o", "p.xpu", "--cpu-only", "-a"], stderr=subprocess.DEVNULL).returncode:
         check_other_terminal()
         check_same_terminal()
 

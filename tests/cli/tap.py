@@ -22,10 +22,11 @@ def result(ok, name, *notes):
 
 
 def run(*command):
-    """What it prints."""
+    """What it prints. Why it failed is said at once: whoever reads its output may fail, too."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         result(False, f"{' '.join(map(str, command))} succeeds", done.stderr)
+        print(f"status {done.returncode}: {done.stderr}", file=sys.stderr)
     return done.stdout
 
 

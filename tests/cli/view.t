@@ -3,7 +3,6 @@
 """`xpuprof view` as a server: who is answered, and that what it says of any range is what `report` and `flame` say.
 tests/browser/view.js uses its page."""
 import html
-import http.client
 import json
 import os
 import random
@@ -13,49 +12,15 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
+from viewer import Viewer, why_not
 
 HELPERS = os.path.join(tap.BUILD, "tests", "helpers")
 SECOND = 10**9
 UNSEEN = ("[no sample]", "[kernel, not sampled]")
-
-
-class Viewer:
-    """It serves until the end of the block."""
-
-    def __init__(self, file, *options):
-        self.process = subprocess.Popen([tap.PROGRAM, "view", "--no-browser", *options, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        stdin=subprocess.DEVNULL, text=True, env={**os.environ, "DISPLAY": ":none"})
-
-    def __enter__(self):
-        self.address = self.process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)", self.address)
-        tap.result(found, "the address is this machine's, with a secret", self.address)
-        self.port, self.secret = int(found[1]), found[2]
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.status = self.process.wait(20)
-
-    def ask(self, name, method="GET", path=None, headers=None, **words):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        path = self.secret + name if path is None else path
-        connection.request(method, path + ("?" + urllib.parse.urlencode(words) if words else ""), headers=headers or {})
-        answer = connection.getresponse()
-        text = answer.read()
-        connection.close()
-        return answer.status, text, dict(answer.getheaders())
-
-    def json(self, name, **words):
-        status, text, _ = self.ask(name, **words)
-        if status != 200:
-            tap.result(False, f"{name} {words} is answered", status, text)
-        return json.loads(text)
 
 
 def report(file, *options):
@@ -145,7 +110,10 @@ def check_rows(viewer, file, about):
 
 PICTURES = (("merge", {}), ("merge", {"by": "process,thread"}), ("merge", {"graph-stack": "both"}), ("merge", {"graph-stack": "capture", "lines": 1}),
             ("gpu", {"by": "device,stream"}), ("gpu", {"graph-stack": "capture"}), ("gpu", {"device": "0"}), ("cpu", {}), ("cpu", {"by": "thread", "reverse": 1}),
-            ("calls", {}), ("calls", {"by": "thread"}), ("off-cpu", {}), ("off-cpu", {"by": "process"}), ("off-cpu", {"device": "0"}), ("stall", {}), ("wall", {"reverse": 1}))
+            ("calls", {}), ("calls", {"by": "thread"}), ("off-cpu", {}), ("off-cpu", {"by": "process"}), ("off-cpu", {"device": "0"}), ("stall", {}),
+            ("stall", {"by": "thread,device,stream", "lines": 1}), ("stall", {"graph-stack": "both"}), ("stall", {"device": "0", "reverse": 1}), ("wall", {}),
+            ("wall", {"by": "thread", "graph-stack": "both", "lines": 1}), ("wall", {"by": "process", "graph-stack": "capture"}), ("wall", {"reverse": 1}))
+KEPT = ("merge", "gpu", "cpu", "calls", "off-cpu", "stall", "wall")  # views whose ranges are answered from memory
 
 
 def compare_picture(viewer, file, view, words, part):
@@ -162,8 +130,8 @@ def compare_picture(viewer, file, view, words, part):
 
 def check_pictures(viewer, file):
     threads = [row["thread"].rsplit(" (", 1)[0] for row in viewer.json("about.json")["rows"] if row["kind"] == "run"]
-    for view, words in (*PICTURES, *((view, {"thread": random.choice(threads)}) for view in ("merge", "off-cpu"))):
-        parts = [None, (0, SECOND), *(sorted(random.sample(range(SECOND), 2)) for _ in range(6 if view in ("merge", "gpu", "cpu", "calls", "off-cpu") else 1))]
+    for view, words in (*PICTURES, *((view, {"thread": random.choice(threads)}) for view in ("merge", "off-cpu", "stall", "wall"))):
+        parts = [None, (0, SECOND), *(sorted(random.sample(range(SECOND), 2)) for _ in range(6 if view in KEPT else 1))]
         wrong = [f"{part}" for part in parts if not compare_picture(viewer, file, view, words, part)]
         tap.result(not wrong, f"{file}: flame graphs of ranges are those of xpuprof flame ({view} {words})", *wrong)
 
@@ -188,6 +156,19 @@ def check_kernel():
         for words, what in (({"kernel": "matmu"}, "no such kernel"), ({}, "no kernel")):
             status, text, _ = viewer.ask("kernel.html", **words)
             tap.result(status == 400 and text.count(b"\n") == 1, f"{what} is said", status, text[:300])
+
+
+def check_stalls():
+    """Rows by reason have all samples of instructions; those of kernels are the report's."""
+    tap.run(os.path.join(HELPERS, "stall_profile"), "small", "stalls.xpu", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/stalls"))
+    with Viewer("stalls.xpu") as viewer:
+        heat = viewer.json("heat.json", of="stalls", columns=40)
+    stalls = json.loads(tap.run(tap.PROGRAM, "report", "--json", "--stalls", "stalls.xpu"))["stalls"]
+    got = {row["name"]: row["time_ns"] for row in heat["rows"]}
+    least = {reason["words"]: sum(r["samples"] for k in stalls["kernels"] for r in k["reasons"] if r["words"] == reason["words"])
+             for kernel in stalls["kernels"] for reason in kernel["reasons"]}
+    tap.result(heat["counts"] and sum(got.values()) == stalls["samples"] and all(got[words] >= samples for words, samples in least.items()),
+               "rows by reason have all samples of instructions", got, least)
 
 
 def check_repeats(viewer, file):
@@ -228,11 +209,121 @@ def check_links(viewer, about):
     tap.result(not nothing["call"] and not nothing["works"], "what is no box leads nowhere", nothing)
 
 
+def folded_by(pattern, view, by, file, begin, end):
+    """Sums of stacks by what is found in them."""
+    sums = {}
+    for line in tap.run(tap.PROGRAM, "export", "--to", "folded", "--view", view, "--by", by, "--unit", "ns", *range_of(begin, end), file).splitlines():
+        stack, ns = line.rsplit(" ", 1)
+        if int(ns):
+            key = re.search(pattern, stack).groups()
+            sums[key] = sums.get(key, 0) + int(ns)
+    return sums
+
+
+def heat_wanted(file, of, begin, end, function):
+    """What the report has of each row."""
+    j = report(file, *range_of(begin, end))
+    threads = {f"{row['name']} ({row['tid']})" if row.get("name") else "thread not known": row for row in j["threads"]}
+    if of == "threads-cpu":
+        return {name: row["cpu_ns"] for name, row in threads.items() if row["cpu_ns"]}
+    if of == "threads-gpu":
+        return {name: row["gpu_ns"] for name, row in threads.items() if row["gpu_ns"]}
+    if of == "reasons":
+        return {name: ns for name, ns in j["waits"]["reasons_ns"].items() if ns}
+    if of == "threads-waits":
+        return {f"{name} ({tid})": ns for (name, tid), ns in folded_by(r"^(thread\d)-(\d+);", "off-cpu", "thread", file, begin, end).items()}
+    if of == "streams":
+        return folded_by(r"stream (\d+);\[GPU(\d+)_", "gpu", "device,stream", file, begin, end)
+    return {"cpu": next((row["total_ns"] for row in j["functions"] if row["name"] == function), 0)}
+
+
+def heat_got(heat, of, first, end):
+    got = {}
+    for row in heat["rows"]:
+        ns = sum(value for column, value in zip(row["cells"][::2], row["cells"][1::2]) if first <= column < end)
+        key = tuple(re.search(r"GPU (\d+), stream (\d+)", row["name"]).group(2, 1)) if of == "streams" else row["name"]
+        if of == "function":
+            if row["gpu"]:
+                continue
+            key = "cpu"
+        got[key] = got.get(key, 0) + ns
+    return got if of == "function" else {name: ns for name, ns in got.items() if ns}
+
+
+def check_heat(viewer, file):
+    """Rows of the heatmap have in each range what the report has of it."""
+    names = [row["name"] for row in report(file)["functions"]]
+    for of in ("threads-cpu", "threads-waits", "threads-gpu", "streams", "reasons", "function"):
+        wrong = []
+        for _ in range(6):
+            function = random.choice(names)
+            heat = viewer.json("heat.json", of=of, columns=random.choice((7, 40, 400)), **({"function": function} if of == "function" else {}))
+            first, end = sorted(random.sample(range(heat["columns"] + 1), 2))
+            begin, until = (min(heat["from"] + n * heat["step_ns"], SECOND) for n in (first, end))
+            got, wanted = heat_got(heat, of, first, end), heat_wanted(file, of, begin, until, function)
+            if (got or {"cpu": 0} if of == "function" else got) != wanted or any(row["time_ns"] != sum(row["cells"][1::2]) for row in heat["rows"]):
+                wrong.append(f"{begin} to {until} {function}: {got}, the report has {wanted}")
+        tap.result(not wrong, f"{file}: rows of the heatmap add up to the report ({of})", *wrong[:5])
+    whole = viewer.json("heat.json", of="threads-waits", columns=50)
+    few = viewer.json("heat.json", of="threads-waits", columns=50, rows=1)
+    rest = [sum(dict(zip(row["cells"][::2], row["cells"][1::2])).get(column, 0) for row in whole["rows"][1:]) for column in range(50)]
+    last = dict(zip(few["rows"][1]["cells"][::2], few["rows"][1]["cells"][1::2]))
+    tap.result(few["others"] == 2 and [last.get(column, 0) for column in range(50)] == rest and few["rows"][0] == whole["rows"][0],
+               f"{file}: what has no row of its own is in the last", few["others"], few["rows"][1])
+    several = viewer.json("heat.json", of="function", columns=5, function="FUNCTION")
+    tap.result(several["functions"] == 6 and viewer.json("heat.json", of="function", columns=5, function="nowhere")["rows"] == [],
+               f"{file}: a part of a name stands for all functions that have it", several["functions"])
+
+
+def check_markers():
+    """Markers are rows of their threads, named, as deep as they are nested, and found by name; metrics are counters of no device."""
+    tap.run(os.path.join(HELPERS, "marker_profile"), "markers.xpu")
+    with Viewer("markers.xpu") as viewer:
+        rows = viewer.json("about.json")["rows"]
+        of = {row["thread"]: (n, row["depth"]) for n, row in enumerate(rows) if row["kind"] == "marker"}
+        tap.result({thread: depth for thread, (_, depth) in of.items()} == {"trainer (200)": 3, "loader (201)": 1}, "threads have rows of markers", rows)
+        metric = [row for row in rows if row["kind"] == "counter"]
+        tap.result([(row["name"], row["device"]) for row in metric] == [("loss", None)], "metrics are counters of no device", metric)
+        trainer, loader = of["trainer (200)"][0], of["loader (201)"][0]
+        axis = viewer.json("timeline.json", columns=100, rows=f"{trainer},{loader}")
+        boxes = {(axis["boxes"][i], axis["names"][axis["boxes"][i + 3]], axis["boxes"][i + 1], axis["boxes"][i + 2]) for i in range(0, len(axis["boxes"]), 4)}
+        steps = {(trainer, name, n * SECOND + begin * SECOND // 1000, length * SECOND // 1000) for n in range(10)
+                 for name, begin, length in (("step", 0, 800), ("forward", 0, 300), ("backward", 350, 400))}
+        others = {(loader, "request A", SECOND, 2 * SECOND), (loader, "request B", 2 * SECOND, 2 * SECOND), (loader, "epoch (data)", 5 * SECOND, 5 * SECOND)}
+        tap.result(boxes == steps | others, "markers of two columns and more are boxes with names", boxes ^ (steps | others))
+        cells = axis["cells"][str(trainer)]
+        got = {cells[i]: tuple(cells[i + 1:i + 3]) for i in range(0, len(cells), 3)}
+        named = {column: axis["names"][name] for column, name in zip(axis["alike"][str(trainer)][::2], axis["alike"][str(trainer)][1::2])}
+        tap.result(got[45] == (0, 1) and named[45] == "checkpoint" and got[79] == (1000, 1) and named[79] == "tiny" and named[1] == "attention",
+                   "a moment and a range of a microsecond are there, and named", got, named)
+        coarse = viewer.json("timeline.json", columns=1, rows=str(trainer))
+        tap.result(coarse["cells"][str(trainer)][2] == 42 and not coarse["alike"][str(trainer)], "what has several names has none", coarse)
+        for words, names, count, before in ((dict(text="CHECK"), ["checkpoint"], 1, 0), (dict(text="step"), ["step"] * 10, 10, 0),
+                                            ({"text": "step", "from": 3 * SECOND}, ["step"] * 7, 10, 3),
+                                            ({"text": "step", "from": 3 * SECOND, "back": 1}, ["step"] * 3, 10, 3),
+                                            (dict(text="(data)"), ["epoch (data)"], 1, 0), (dict(text="nowhere"), [], 0, 0)):
+            found = viewer.json("find.json", **words)
+            got = [found["names"][name] for name in found["found"][3::4]]
+            begins = found["found"][1::4]
+            tap.result((got, found["count"], found["before"]) == (names, count, before) and begins == sorted(begins, reverse="back" in words),
+                       f"search for {words} finds what has the name, in order", found)
+        alone = tap.run(tap.PROGRAM, "flame", "-o", "alone.svg", "--thread", "201", *range_of(SECOND, 3 * SECOND), "markers.xpu")
+        tap.result(compare_picture(viewer, "markers.xpu", "merge", {"thread": "201"}, (SECOND, 3 * SECOND)), "the flame graph of a marker is that of its range and thread", alone)
+    tap.run(os.path.join(HELPERS, "marker_profile"), "deep.xpu", "hostile")
+    with Viewer("deep.xpu") as viewer:
+        rows = viewer.json("about.json")["rows"]
+        tap.result(max(row.get("depth", 0) for row in rows) == 64, "nesting ends somewhere", rows)
+        found = viewer.json("find.json", text="onerror")
+        tap.result(found["count"] == 1 and "\\x1b" in found["names"][0] and "\\xe2\\x80\\xae" in found["names"][0], "names that lie are text", found)
+
+
 def check_wrong(viewer):
     for name, words, what in (("sums.json", {"from": 5, "to": 5}, "an empty range"), ("sums.json", {"from": "x"}, "no number"),
                               ("sums.json", {"from": -1}, "a negative time"), ("sums.json", {"columns": 0}, "no columns"),
                               ("sums.json", {"columns": 10**9}, "too many columns"), ("timeline.json", {"columns": 10}, "no rows"),
-                              ("timeline.json", {"rows": "1;2"}, "a list that is none"), ("flame.svg", {"view": "x"}, "no view"),
+                              ("timeline.json", {"rows": "1;2"}, "a list that is none"), ("find.json", {}, "nothing to look for"), ("find.json", {"text": ""}, "no text"),
+                              ("heat.json", {}, "no heatmap"), ("heat.json", {"of": "x"}, "no such heatmap"), ("heat.json", {"of": "function"}, "no function"),
+                              ("heat.json", {"of": "reasons", "columns": 0}, "a heatmap without columns"), ("flame.svg", {"view": "x"}, "no view"),
                               ("flame.svg", {"by": "x"}, "no group"), ("repeats.json", {"of": "x"}, "nothing that repeats"), ("differences.txt", {}, "nothing to compare with"),
                               ("flame.svg", {"base-from": 9 * SECOND, "base-to": 10 * SECOND}, "a range to compare with behind the end"),
                               ("flame.svg", {"from": 9 * SECOND}, "a range behind the end"),
@@ -288,7 +379,8 @@ def check_growth():
 
 def check_command():
     for arguments, words in ((["none.xpu"], "none.xpu"), (["notes.txt"], "notes.txt"), (["--port", "0", "random.xpu"], "--port"),
-                             (["random.xpu", "other.xpu"], "one file at a time")):
+                             (["random.xpu", "none.xpu"], "none.xpu"), (["random.xpu", "notes.txt"], "notes.txt"),
+                             (["random.xpu"] * 3, "one recording, or two")):
         with open("notes.txt", "w", encoding="utf-8") as f:
             f.write("not a recording")
         done = subprocess.run([tap.PROGRAM, "view", "--no-browser", *arguments], capture_output=True, text=True, timeout=20)
@@ -332,10 +424,13 @@ def check():
         check_rows(viewer, "random.xpu", about)
         check_pictures(viewer, "random.xpu")
         check_report(viewer, "random.xpu")
+        check_heat(viewer, "random.xpu")
         check_repeats(viewer, "random.xpu")
         check_links(viewer, about)
         check_wrong(viewer)
+    check_markers()
     check_kernel()
+    check_stalls()
     check_crowd()
     check_growth()
     check_command()
@@ -344,11 +439,6 @@ def check():
         _, page, _ = viewer.ask("")
         names = json.dumps(viewer.json("about.json")["rows"])
         tap.result(len(names) > 100 and b"<script>" in page and len(page) < 150000, "names that lie are text, and the page is small", len(page))
-
-
-def why_not():
-    done = subprocess.run([tap.PROGRAM, "doctor"], capture_output=True, text=True, check=False)
-    return "built without libmicrohttpd" if "built without libmicrohttpd" in done.stdout else ""
 
 
 tap.main(check, why_not)

@@ -4,8 +4,8 @@ sets what a body is given from memory, and keeps what it leaves."""
 import re
 import subprocess
 
-NUMBERS = ["arena", "cookie", "kernel", "addr"] + [f"arg{i}" for i in range(12)]
-WORDS = ["lanes", "active", "argc", "size", "kind", "insn", "lines", "below"]
+NUMBERS = ["arena", "cookie", "kernel", "addr", "sites"] + [f"arg{i}" for i in range(12)]
+WORDS = ["lanes", "active", "argc", "size", "kind", "insn", "lines", "below", "site"]
 PROGRAM = re.compile(r"^// program '([^']*)':([^\n]*)\n(\{\n.*?^\}\n)", re.M | re.S)
 
 
@@ -20,7 +20,7 @@ def kernel(name, body):
     lines += ["\tld.param.u64 %given, [given];"]
     lines += [f"\tld.global.u64 %xpu_{n}, [%given+{i * 8}];" for i, n in enumerate(NUMBERS)]
     lines += [f"\tld.global.u32 %xpu_{n}, [%given+{(len(NUMBERS) + i) * 8}];" for i, n in enumerate(WORDS)]
-    return "\n".join(lines) + "\n" + body + "\tst.global.u64 [%given+8], %xpu_cookie;\n\tret;\n}\n"
+    return "\n".join(lines) + "\n" + body + "xpu_rest:\n\tst.global.u64 [%given+8], %xpu_cookie;\n\tret;\n}\n"
 
 
 def module(shown, sm):

@@ -13,16 +13,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct tree *t)
 {
-	struct tree_time *totals, total = tree_total(t);
+	struct tree_time total = tree_total(t);
+	struct tree_totals totals;
 	struct tree_walk w = tree_walk_begin(t);
 	struct buf label = BUF_INIT;
 	size_t nodes = 1;
 
-	if (tree_totals(t, &totals))
+	if (tree_totals_init(&totals, t))
 		abort();
-	if (totals[0].cpu != total.cpu || totals[0].gpu != total.gpu)
+	if (tree_totals_of(&totals, 0).cpu != total.cpu ||
+		tree_totals_of(&totals, 0).gpu != total.gpu)
 		abort();
-	free(totals);
+	tree_totals_release(&totals);
 	while (tree_walk_next(&w))
 		nodes++;
 	if (nodes != tree_node_count(t))

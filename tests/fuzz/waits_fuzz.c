@@ -337,7 +337,7 @@ static bool see_wall(size_t most, uint64_t *ret_ns)
 {
 	static const struct view_options options;
 	struct view_result v = {0};
-	struct tree_time *totals = NULL;
+	struct tree_totals totals;
 	struct profile_reader *r = NULL;
 	int error;
 
@@ -345,9 +345,9 @@ static bool see_wall(size_t most, uint64_t *ret_ns)
 	error = wall_build_within(r, &options, &v, most);
 	require(!error || error == -EOVERFLOW);
 	if (!error) {
-		require(!tree_sort(v.tree) && !tree_totals(v.tree, &totals));
-		*ret_ns = totals[0].cpu + totals[0].gpu;
-		free(totals);
+		require(!tree_sort(v.tree) && !tree_totals_init(&totals, v.tree));
+		*ret_ns = tree_totals_of(&totals, 0).cpu + tree_totals_of(&totals, 0).gpu;
+		tree_totals_release(&totals);
 	}
 	view_result_release(&v);
 	profile_reader_close(r);

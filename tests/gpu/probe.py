@@ -5,8 +5,8 @@
     tests/gpu/probe.py                 in a built tree, on a machine with an NVIDIA GPU
 
 It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, switches programs 1,000
-times, and kills xpuprof. With nvcc also probe_kernels.cu, on both runtimes and with each compression; with PyTorch also kernels of
-Triton and torch.compile.
+times, and kills xpuprof. With nvcc also probe_kernels.cu, on both runtimes, with each compression, and as machine code
+alone; with PyTorch also kernels of Triton and torch.compile.
 """
 import functools
 import json
@@ -50,9 +50,9 @@ TOOLS = {
     "blocks": lambda f, n: (len(f["records"]) + f["losses"]["records_dropped"], BLOCKS * n),
     "smload": lambda f, n: (sum(e["value"] for e in f["objects"][0]["maps"][0]["entries"] if e["key"] == 0), THREADS * n),
     "divergence": lambda f, n: (sum(values(f, "active_lanes")), 3 * ((COUNT + 31) // 32) * n),
-    "memtrace": lambda f, n: (values(f, "accesses"), [2 * COUNT * n, COUNT * n]),
+    "memtrace": lambda f, n: (values(f, "by_size"), [2 * COUNT * n, COUNT * n]),
     "memheat": lambda f, n: (sum(values(f, "bytes")), 12 * COUNT * n),
-    "coalesce": lambda f, n: (sorted(v["lines"] for v in values(f, "accesses")), 3 * [(COUNT + 31) // 32 * n]),
+    "coalesce": lambda f, n: (sorted(v["accesses"] + v["lines_more"] for v in values(f, "accesses")), 3 * [(COUNT + 31) // 32 * n]),
     "threadhist": lambda f, n: (sum(values(f, "runs")), THREADS * n),
     "threadscheduling": lambda f, n: (sum(values(f, "threads")), THREADS * n),
     "kernelretsnoop": lambda f, n: (len(f["records"]) + f["losses"]["records_dropped"], THREADS * n),
@@ -172,6 +172,29 @@ def check_runtimes():
     check_kernels(program)
 
 
+def check_sanitizer():
+    """Machine code alone, which programs are put into by NVIDIA's Sanitizer library."""
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        print("machine code: skipped (no nvcc)")
+        return
+    library = os.path.join(os.path.dirname(os.path.realpath(nvcc)), "..", "compute-sanitizer", "libsanitizer-public.so")
+    if not os.path.exists(library):
+        print("machine code: skipped (no Sanitizer library)")
+        return
+    os.environ["XPUPROF_SANITIZER"] = os.path.abspath(library)
+    program = compile_kernels(nvcc, "-gencode arch=compute_{0},code=sm_{0}".format(capability()))
+    for tool in ("threadhist", "kernel_trace"):
+        found_of, of = COUNTED[tool]
+        found, launched, said = run_probed(program, "--sanitizer", tool)
+        got, wanted = found_of(found) if found else None, sum(of(*kernel) for kernel in launched.values())
+        result(launched and got == wanted, f"{tool} of all kernels, machine code", got, wanted, launched, said)
+        for kernel, counts in launched.items():
+            found, _, said = run_probed(program, "--sanitizer", "-k", kernel, tool)
+            got = found_of(found) if found else None
+            result(got == of(*counts), f"{tool} of {kernel}, machine code: {counts[0]} launches", got, of(*counts), said)
+
+
 def check_triton():
     if subprocess.run([sys.executable, "-c", "import torch, triton"], stderr=subprocess.DEVNULL, check=False).returncode:
         print("kernels of Triton: skipped (no PyTorch, or no Triton)")
@@ -189,6 +212,7 @@ def check_triton():
 
 
 def main():
+    check_sanitizer()
     check_triton()
     check_runtimes()
     for tool in TOOLS:

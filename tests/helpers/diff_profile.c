@@ -2,13 +2,14 @@
 /*
  * Writes recordings of one program, each of another run, for tests that compare them.
  *
- *	diff_profile FILE SEED SECONDS [GROWN]
+ *	diff_profile FILE SEED SECONDS [GROWN [SLOW]]
  *
  * A thread repeats an iteration of about 50 ms: 12 functions under 3 callers, each with its share
  * of the time, give or take a fifth, and GPU work with the same jitter. Samples come a thousand
  * times a second. GROWN is how many points the share of function3, 15 % of the time, has more; the
  * others have less, in proportion. With GROWN, function12 is called, too, for 3 % of the time, and
- * function11 is not.
+ * function11 is not. With SLOW each iteration is a marker "step", and in each SLOW-th of them
+ * function12 is called for 100 ms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct made {
 	double share[FUNCTIONS];
 	uint64_t at_ns, end_ns, next_sample_ns;
 	uint32_t correlation;
+	unsigned long slow, iterations;
 };
 
 static void check(int error)
@@ -116,6 +118,7 @@ static uint64_t about(double ns)
 static void iterate(struct made *m)
 {
 	double length_ns = (double)(40 * MS + random_below(20 * MS));
+	uint64_t start_ns = m->at_ns;
 	struct profile_work w = {.start_ns = m->at_ns,
 		.duration_ns = about(0.3 * length_ns),
 		.launch_ns = m->at_ns,
@@ -129,6 +132,15 @@ static void iterate(struct made *m)
 	check(profile_write_work(m->w, &w));
 	for (uint32_t n = 0; n < FUNCTIONS; n++)
 		spend(m, n, about(m->share[n] * length_ns));
+	if (!m->slow)
+		return;
+	if (++m->iterations % m->slow == 0)
+		spend(m, 12, 100 * MS);
+	check(profile_write_marker(m->w, &(struct profile_marker){.kind = MARKER_RANGE,
+						 .thread = m->thread,
+						 .name = string(m, "step"),
+						 .start_ns = start_ns,
+						 .duration_ns = m->at_ns - start_ns}));
 }
 
 static void set_number(struct made *m, const char *key, uint64_t number)
@@ -144,12 +156,13 @@ int main(int argc, char **argv)
 	struct made m = {.at_ns = START_NS, .next_sample_ns = START_NS};
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: diff_profile FILE SEED SECONDS [GROWN]\n");
+		fprintf(stderr, "usage: diff_profile FILE SEED SECONDS [GROWN [SLOW]]\n");
 		return 2;
 	}
 	random_state += strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ull;
 	m.end_ns = START_NS + strtoull(argv[3], NULL, 10) * 1000 * MS;
 	set_shares(&m, argc > 4 ? strtod(argv[4], NULL) / 100 : 0);
+	m.slow = argc > 5 ? strtoul(argv[5], NULL, 10) : 0;
 	check(profile_writer_open(&m.w, argv[1]));
 	add_tables(&m);
 	while (m.at_ns < m.end_ns)

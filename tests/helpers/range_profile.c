@@ -2,7 +2,7 @@
 /*
  * Writes a recording of random events of all kinds, for tests that look at parts of it.
  *
- *	range_profile FILE SEED [bursts]
+ *	range_profile FILE SEED [bursts | many]
  *
  * A second of three threads in two processes, of which one has no samples and one no account, and
  * of two GPUs: kernels, copies and sets that overlap, calls that last longer than their work, waits
@@ -17,14 +17,15 @@
 #include "profile/writer.h"
 #include "random.h"
 
-#define MS	 1000000ull
-#define START_NS (5000 * MS)
-#define END_NS	 (START_NS + 1000 * MS)
-#define THREADS	 3
-#define STACKS	 6
-#define OPS	 8
-#define WINDOWS	 20
-#define CODES	 12
+#define MS	      1000000ull
+#define START_NS      (5000 * MS)
+#define END_NS	      (START_NS + 1000 * MS)
+#define THREADS	      3
+#define STACKS	      6
+#define OPS	      8
+#define WINDOWS	      20
+#define CODES	      12
+#define MANY_LAUNCHES 15000
 
 struct made {
 	struct profile_writer *w;
@@ -347,10 +348,11 @@ static void set_number(struct made *m, const char *key, uint64_t number)
 
 int main(int argc, char **argv)
 {
+	bool many = argc > 3 && !strcmp(argv[3], "many");
 	struct made m = {0};
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: range_profile FILE SEED [bursts]\n");
+		fprintf(stderr, "usage: range_profile FILE SEED [bursts | many]\n");
 		return 2;
 	}
 	random_state += strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ull;
@@ -369,7 +371,7 @@ int main(int argc, char **argv)
 	add_ops(&m);
 	add_code(&m);
 	add_others(&m);
-	for (unsigned int n = 0; n < 700; n++)
+	for (unsigned int n = 0; n < (many ? MANY_LAUNCHES : 700); n++)
 		write_launch(&m);
 	write_samples(&m);
 	write_accounts(&m);
@@ -377,7 +379,7 @@ int main(int argc, char **argv)
 		write_waits(&m, m.thread[n]);
 	write_stalls(&m);
 	write_others(&m);
-	if (argc > 3)
+	if (argc > 3 && !many)
 		write_bursts(&m);
 	check(profile_writer_end(m.w));
 	return profile_writer_close(m.w) != 0;

@@ -41,7 +41,9 @@ static int splice(const struct bodies *b, const struct buf *text)
 static int run(const char *path, const char *programs)
 {
 	static const struct bodies_options options = {.check = {.allow_exit = true},
-		.layout = {.threads = LAYOUT_THREADS, .map_bytes = LAYOUT_MAP_BYTES}};
+		.layout = {.threads = LAYOUT_THREADS,
+			.map_bytes = LAYOUT_MAP_BYTES,
+			.accesses = LAYOUT_ACCESSES}};
 	struct buf text = BUF_INIT;
 	struct ebpf_object *o = NULL;
 	struct bodies b = {0};

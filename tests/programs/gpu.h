@@ -2,7 +2,8 @@
 /*
  * CUDA for the programs with known launches, in two forms from one source: the driver API found by
  * dlopen (default), or the runtime API (GPU_RUNTIME defined), linked to the simulated or to
- * NVIDIA's libcudart, shared or static. Kernels are PTX text in both.
+ * NVIDIA's libcudart, shared or static. Kernels are PTX text in both. One of the programs has Level
+ * Zero (GPU_LEVELZERO), OpenCL (GPU_OPENCL) or HIP (GPU_AMD) in its place.
  *
  * Everything here is inlined, so that the function that calls gpu_launch is the one that calls
  * CUDA. A result that is not expected ends the program.
@@ -72,7 +73,13 @@ static const char gpu_ptx[] =
 	GPU_OWN_KERNELS;
 /* clang-format on */
 
-#ifdef GPU_RUNTIME
+#if defined(GPU_LEVELZERO)
+#include "gpu_levelzero.h"
+#elif defined(GPU_OPENCL)
+#include "gpu_opencl.h"
+#elif defined(GPU_AMD)
+#include "gpu_amd.h"
+#elif defined(GPU_RUNTIME)
 #include "gpu_runtime.h"
 #else
 #include "gpu_driver.h"

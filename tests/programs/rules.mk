@@ -20,6 +20,24 @@ $(GPU_PROGRAMS:%=$(B)/tests/programs/%): %: %.o $(B)/demo/driver.o
 $(B)/tests/programs/%_runtime: $(B)/tests/programs/%_runtime.o $(B)/sim/libcudart.so.13
 	$(CC) -o $@ $^ -pthread
 
+# To be killed while it uses Level Zero, OpenCL or HIP.
+programs: $(addprefix $(B)/tests/programs/kill_target_,levelzero opencl amd)
+
+$(B)/tests/programs/kill_target_levelzero: tests/programs/kill_target.c tests/programs/gpu.h tests/programs/gpu_levelzero.h \
+		$(B)/sim/levelzero/libze_loader.so.1 $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) $(PROGRAM_FLAGS) -Isim/levelzero -DGPU_LEVELZERO -o $@ $< $(B)/sim/levelzero/libze_loader.so.1
+
+$(B)/tests/programs/kill_target_opencl: tests/programs/kill_target.c tests/programs/gpu.h tests/programs/gpu_opencl.h \
+		demo/opencl_api.h $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) $(PROGRAM_FLAGS) -DGPU_OPENCL -o $@ $< -ldl
+
+$(B)/tests/programs/kill_target_amd: tests/programs/kill_target.c tests/programs/gpu.h tests/programs/gpu_amd.h \
+		$(B)/sim/amd/libamdhip64.so.7 $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) $(PROGRAM_FLAGS) -Isim/amd -DGPU_AMD -o $@ $< $(B)/sim/amd/libamdhip64.so.7
+
 $(PLAIN_PROGRAMS:%=$(B)/tests/programs/%): %: %.o
 	$(CC) -o $@ $^
 

@@ -8,12 +8,17 @@
  *			it would alone, and prints them
  *	contexts [COUNT]	makes, uses and destroys contexts with all that is in them; prints how many
  *	pieces COUNT	launches so many, and waits now and then
- *	drivers COUNT	the same, begun by zeInitDrivers
+ *	long SECONDS	launches so long, with a wait now and then; prints how often
+ *	drivers COUNT	the same as pieces, begun by zeInitDrivers
  *	open		appends to a list that is recorded and never executed, which is no work by itself
  *	recorded	executes lists again and again, with fences, events and what else may tell that they are over;
  *			prints "NAME COUNT NANOSECONDS"
  *	overrun COUNT	executes a list so often without a wait
  *	lists COUNT	makes so many lists, queues, fences and kernels, and destroys them
+ *	queues COUNT	makes so many queues of the last device, which all stay, and executes a list in each
+ *	kernels COUNT	makes so many kernels of three names, which all stay, and launches each
+ *	fork		launches; a forked child makes a list of its own and launches there, waits, and prints how
+ *			that went; the parent launches on
  *	appended	appends recorded lists to an immediate one
  *	twice		executes a list twice in one call, in both ways
  *	parameters	appends lists, copies and fills by the calls that have parameters, whose events are as without
@@ -30,7 +35,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "levelzero.h"
 
@@ -215,6 +222,22 @@ static int pieces(int count)
 	return 0;
 }
 
+static int last_long(int seconds)
+{
+	void *kernel = make_kernel("one");
+	time_t end = time(NULL) + seconds;
+	int count = 0;
+
+	for (; time(NULL) < end; count++) {
+		launch(list, kernel, 0, NULL);
+		if (count % 100 == 99)
+			wait_for_list();
+	}
+	wait_for_list();
+	printf("%d\n", count);
+	return 0;
+}
+
 static void *make_list(void)
 {
 	void *made;
@@ -342,6 +365,65 @@ static int many_lists(int count)
 		check("destroy", zeKernelDestroy(kernel));
 	}
 	return 0;
+}
+
+/* On the last device. */
+static int many_queues(int count)
+{
+	void *all[16], *one, *queue;
+	uint32_t device_count = 16;
+
+	check("devices", zeDeviceGet(driver, &device_count, all));
+	device = all[device_count - 1];
+	one = make_list();
+	launch(one, make_kernel("everywhere"), 0, NULL);
+	check("close", zeCommandListClose(one));
+	for (int n = 0; n < count; n++) {
+		queue = make_queue();
+		execute(queue, one, NULL);
+		wait_for_queue(queue);
+	}
+	return 0;
+}
+
+static int many_kernels(int count)
+{
+	static const char *const names[] = {"one", "three", "two"};
+
+	for (int n = 0; n < count; n++) {
+		launch(list, make_kernel(names[n % 3]), 0, NULL);
+		if (n % 100 == 99)
+			wait_for_list();
+	}
+	wait_for_list();
+	return 0;
+}
+
+static int forks(void)
+{
+	void *kernel = make_kernel("forked"), *event = make_event(make_pool());
+	int status = 1;
+	pid_t child;
+
+	launch(list, kernel, 1, NULL);
+	wait_for_list();
+	child = fork();
+	if (!child) {
+		check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
+		launch(list, kernel, 1, event);
+		launch(list, make_kernel("own"), 1, NULL);
+		wait_for_list();
+		printf("child: %d\n", (int)zeEventQueryStatus(event));
+		check("reset", zeEventHostReset(event));
+		check("destroy", zeCommandListDestroy(list));
+		check("destroy", zeContextDestroy(context));
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	launch(list, kernel, 1, event);
+	wait_for_list();
+	printf("parent: %d\n", (int)zeEventQueryStatus(event));
+	return status;
 }
 
 /* Loaders before 1.9 have no such call. */
@@ -642,11 +724,15 @@ static int run(const char *what, int count)
 		{"events", .alone = use_events},
 		{"contexts", contexts, 50},
 		{"pieces", pieces, 1000},
+		{"long", last_long, 5},
 		{"drivers", pieces, 1000},
 		{"open", .alone = open_list},
 		{"recorded", .alone = recorded},
 		{"overrun", overrun, 100},
 		{"lists", many_lists, 1000},
+		{"queues", many_queues, 1000},
+		{"kernels", many_kernels, 1000},
+		{"fork", .alone = forks},
 		{"appended", .alone = appended},
 		{"twice", .alone = twice},
 		{"parameters", .alone = with_parameters},

@@ -11,7 +11,10 @@
  *	descriptors	makes many modules with a kernel each, while its recorder is stopped, and prints how many images
  *			it has open then
  *
- * The others print how often they launched each.
+ *	tiles		launches "tiny" on the first tile of the device and "busy" on the second
+ *
+ * The others print how often they launched each. A third argument is a tile, counted from 0, that
+ * is used in the place of the device.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -35,6 +38,17 @@ static void check(const char *what, int32_t result)
 		return;
 	fprintf(stderr, "%s: error %#x\n", what, (unsigned int)result);
 	exit(1);
+}
+
+static void use_tile(uint32_t number)
+{
+	uint32_t count = 4;
+	void *parts[4];
+
+	check("tiles", zeDeviceGetSubDevices(device, &count, parts));
+	check("tile", number < count ? 0 : -1);
+	device = parts[number];
+	check("list", zeCommandListCreateImmediate(context, device, NULL, &list));
 }
 
 static void begin(const char *path)
@@ -102,6 +116,22 @@ static void run_kernels(void)
 	printf("tiny 40\nbusy 40\n");
 }
 
+static void run_tiles(void)
+{
+	void *whole = device;
+
+	for (uint32_t tile = 0; tile < 2; tile++) {
+		void *kernel;
+
+		device = whole;
+		use_tile(tile);
+		kernel = make_kernel(make_module(), tile ? "busy" : "tiny");
+		for (int n = 0; n < 40; n++)
+			tile ? launch_busy(kernel) : launch_tiny(kernel);
+	}
+	printf("tiny 40\nbusy 40\n");
+}
+
 static void run_reuse(void)
 {
 	for (int round = 0; round < 20; round++) {
@@ -163,10 +193,14 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	begin(argv[2]);
+	if (argc > 3)
+		use_tile((uint32_t)atoi(argv[3]));
 	if (!strcmp(argv[1], "drivers"))
 		use_drivers();
 	if (!strcmp(argv[1], "descriptors"))
 		count_descriptors();
+	else if (!strcmp(argv[1], "tiles"))
+		run_tiles();
 	else if (argv[1][0] == 'r')
 		run_reuse();
 	else

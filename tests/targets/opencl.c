@@ -12,6 +12,10 @@
  *	parts		a queue for the device, and one for each of its parts, in contexts of their own; prints how many parts
  *	several		waits for events of two queues at once, of which the first ends last
  *	fork		launches, forks; the child launches nothing and exits; launches again
+ *	callbacks	launches in callbacks of events, which also let go of these, and lets go of contexts, whose
+ *			destructors are called; prints how many of each were called
+ *	killed		a kernel that ends the program, behind others
+ *	queues COUNT	makes so many queues, which all stay, and launches in each
  *	long SECONDS	launches and waits, for so long; prints how often
  *	rate COUNT	prints the CPU time of this thread that an empty kernel costs, in nanoseconds
  *	events COUNT	the same, with an event for each, in a queue with profiling
@@ -27,7 +31,9 @@ static const char source[] =
 	" for (int k = 0; k < n; k++) a[i] = a[i] * 0.999f + 0.5f; }\n"
 	"__kernel void add(__global float *a, int n) { size_t i = get_global_id(0);"
 	" for (int k = 0; k < n; k++) a[i] += 1; }\n"
-	"__kernel void empty(__global float *a) { }\n";
+	"__kernel void empty(__global float *a) { }\n"
+	"__kernel void fatal(__global float *a) { *(__global volatile int *)(get_global_id(0) * 4) "
+	"= 1; }\n";
 
 static const size_t items = 1024, group = 64;
 
@@ -225,6 +231,88 @@ static int forks(void)
 	return status;
 }
 
+/* --- callbacks, in threads of the driver's */
+
+enum { CALLBACKS = 200 };
+
+static uint32_t called_back, destroyed_count;
+
+static void launch_next(void *event, int32_t status, void *data)
+{
+	void *next, **work = data; /* queue, kernel */
+
+	check("release", cl.clReleaseEvent(event));
+	if (__atomic_add_fetch(&called_back, 1, __ATOMIC_SEQ_CST) == CALLBACKS)
+		return;
+	launch_scale(work[0], work[1], &next);
+	check("callback", clSetEventCallback(next, 0, launch_next, work));
+	check("flush", clFlush(work[0]));
+}
+
+static void count_destroyed(void *of, void *data)
+{
+	__atomic_add_fetch(&destroyed_count, 1, __ATOMIC_SEQ_CST);
+}
+
+static void leave_context(void)
+{
+	void *own = made("context", cl.clCreateContext(NULL, 1, &device, NULL, NULL, NULL));
+	void *queue = made("queue", cl.clCreateCommandQueue(own, device, 0, NULL));
+	void *memory = made("buffer", clCreateBuffer(own, 1, BUFFER_BYTES, NULL, NULL));
+	const int zero = 0;
+
+	if (clSetContextDestructorCallback)
+		check("destructor", clSetContextDestructorCallback(own, count_destroyed, NULL));
+	check("fill",
+		cl.clEnqueueFillBuffer(queue, memory, &zero, sizeof(zero), 0, 4096, 0, NULL, NULL));
+	wait_for_queue(queue);
+	check("release", clReleaseMemObject(memory));
+	check("release", cl.clReleaseCommandQueue(queue));
+	check("release", clReleaseContext(own));
+}
+
+static int callbacks(void)
+{
+	void *work[] = {make_queue(0), make_kernel("scale", 10)}, *event;
+
+	launch_scale(work[0], work[1], &event);
+	check("callback", clSetEventCallback(event, 0, launch_next, work));
+	check("flush", clFlush(work[0]));
+	for (int n = 0; n < 10; n++)
+		leave_context();
+	for (int n = 0; n < 10000 && called_back < CALLBACKS; n++)
+		usleep(1000);
+	printf("%u called back, %u of 10 destroyed\n", called_back,
+		clSetContextDestructorCallback ? destroyed_count : 10);
+	return 0;
+}
+
+static int killed(void)
+{
+	void *queue = make_queue(0), *scale = make_kernel("scale", 100);
+
+	for (int n = 0; n < 20; n++)
+		launch_scale(queue, scale, NULL);
+	wait_for_queue(queue);
+	usleep(300000);
+	launch(queue, make_kernel("fatal", 0), NULL);
+	wait_for_queue(queue);
+	return 0;
+}
+
+static int many_queues(int count)
+{
+	void *scale = make_kernel("scale", 1);
+
+	for (int n = 0; n < count; n++) {
+		void *queue = make_queue(0);
+
+		launch_scale(queue, scale, NULL);
+		wait_for_queue(queue);
+	}
+	return 0;
+}
+
 static int last_long(int seconds)
 {
 	void *queue = make_queue(0), *scale = make_kernel("scale", 50);
@@ -277,29 +365,33 @@ static int rate(int count, bool events)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		int (*alone)(void);
+		int (*of_count)(int count);
+	} all[] = {
+		{"truth", .alone = truth},
+		{"names", .alone = names},
+		{"disorder", .alone = disorder},
+		{"stuck", .alone = stuck},
+		{"threads", .alone = threads},
+		{"parts", .alone = parts},
+		{"several", .alone = several},
+		{"fork", .alone = forks},
+		{"callbacks", .alone = callbacks},
+		{"killed", .alone = killed},
+		{"queues", .of_count = many_queues},
+		{"long", .of_count = last_long},
+	};
 	const char *what = argc > 1 ? argv[1] : "truth";
+	int count = argc > 2 ? atoi(argv[2]) : 0;
 
 	begin(source);
-	if (!strcmp(what, "truth"))
-		return truth();
-	if (!strcmp(what, "names"))
-		return names();
-	if (!strcmp(what, "disorder"))
-		return disorder();
-	if (!strcmp(what, "stuck"))
-		return stuck();
-	if (!strcmp(what, "threads"))
-		return threads();
-	if (!strcmp(what, "parts"))
-		return parts();
-	if (!strcmp(what, "several"))
-		return several();
-	if (!strcmp(what, "fork"))
-		return forks();
-	if (!strcmp(what, "long"))
-		return last_long(argc > 2 ? atoi(argv[2]) : 2);
 	if (!strcmp(what, "rate") || !strcmp(what, "events"))
-		return rate(argc > 2 ? atoi(argv[2]) : 1000, !strcmp(what, "events"));
+		return rate(count ? count : 1000, !strcmp(what, "events"));
+	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
+		if (!strcmp(what, all[n].name))
+			return all[n].alone ? all[n].alone() : all[n].of_count(count);
 	fprintf(stderr, "what is '%s'?\n", what);
 	return 2;
 }

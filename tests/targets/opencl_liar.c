@@ -12,6 +12,10 @@
  *	early		it begins a second before it is asked for
  *	late		it ends in an hour
  *	huge		times of 2^63 and more
+ *	backwards	each command has times a second before those of the one before it
+ *	begun		a clock of its own, by which all work begins at 1 and ends in time
+ *	timer-zero, timer-backwards, timer-huge, timer-random	a clock that can be asked, and answers so; times are
+ *			right
  *	jump		the clock is set in the middle
  *	refused		events have no times
  *	failed		commands fail when they run
@@ -20,21 +24,22 @@
  *	kernels		each kernel is another, of the same few names
  *	platforms	nothing: two platforms, of which each has a device with a clock of its own, and the second
  *			one has a part of its device, too; kernels go to the three by turns
+ *	extensions	nothing: on the same three, each command that is not in the loader's table and a queue that is
+ *			made by a function that is not, of the platform of each; prints the queues' properties
  *	cuda-first, cuda-last	nothing, and CUDA is used, too, before or afterwards: ten kernels
  *	cost		prints the nanoseconds of this thread that a launch takes, directly and through the layer
  */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "driver.h"
-#include "inject/opencl/abi.h"
+#include "opencl_layers.h"
 
-#define WORK_NS 100
-#define EVENTS	(1 << 18)
+#define WORK_NS	     100
+#define SUBMITTED_NS 10 /* after it was queued */
+#define BEGUN_NS     30
+#define EVENTS	     (1 << 18)
 
 /* Handles. */
 #define PLATFORM     ((void *)16)
@@ -59,7 +64,6 @@ static struct event *events;
 static uint64_t event_count, sum_ns, launched;
 static const char *lie;
 static void *table[OPENCL_ENTRIES];
-static void *const *layer;
 
 static bool is(const char *what)
 {
@@ -82,22 +86,11 @@ static uint64_t device_now(const void *device)
 		return clock_now(CLOCK_MONOTONIC_RAW);
 	if (is("realtime"))
 		return clock_now(CLOCK_REALTIME);
-	if (is("counter") || is("timer"))
+	if (is("counter") || is("timer") || is("begun"))
 		return clock_now(CLOCK_MONOTONIC) + 123456789012345ull;
 	if (is("jump") && launched > 500)
 		return clock_now(CLOCK_MONOTONIC) + 10000000000ull;
 	return clock_now(CLOCK_MONOTONIC);
-}
-
-static int32_t answer(const void *from, size_t have, size_t size, void *value, size_t *ret_size)
-{
-	if (value && size < have)
-		return OPENCL_INVALID_VALUE;
-	if (value)
-		memcpy(value, from, have);
-	if (ret_size)
-		*ret_size = have;
-	return 0;
 }
 
 static int32_t device_info(void *device, uint32_t what, size_t size, void *value, size_t *ret_size)
@@ -159,9 +152,10 @@ static void make_times(struct event *e)
 {
 	uint64_t now = device_now(((struct object *)e->queue)->device);
 
-	for (int n = 0; n < 4; n++)
-		e->times[n] = now;
-	e->times[3] += WORK_NS;
+	e->times[0] = now;
+	e->times[1] = now + SUBMITTED_NS;
+	e->times[2] = now + BEGUN_NS;
+	e->times[3] = now + BEGUN_NS + WORK_NS;
 	if (is("zero"))
 		memset(e->times, 0, sizeof(e->times));
 	else if (is("reversed"))
@@ -172,6 +166,10 @@ static void make_times(struct event *e)
 		e->times[3] += 3600 * 1000000000ull;
 	else if (is("huge"))
 		e->times[2] = (1ull << 63) + 5, e->times[3] = UINT64_MAX;
+	else if (is("begun"))
+		e->times[2] = 1;
+	for (int n = 0; is("backwards") && n < 4; n++)
+		e->times[n] -= launched * 1000000000ull;
 	sum_ns += e->times[3] - e->times[2];
 }
 
@@ -226,12 +224,87 @@ static int32_t nothing(void *object)
 	return 0;
 }
 
+/* --- functions that are not in the table: each platform has its own, for nobody else's queues */
+
+static int32_t launch_for(const void *platform, void *queue, void **event)
+{
+	const struct object *q = queue;
+
+	if ((q->device == DEVICE) != (platform == PLATFORM))
+		exit(3);
+	return launch(queue, NULL, 0, NULL, NULL, NULL, 0, NULL, event);
+}
+
+#define COMMAND(name, parameters, arguments)                                                       \
+	static int32_t liars_##name(OPENCL_UNPACK parameters, WAITS_AND_EVENT)                     \
+	{                                                                                          \
+		return launch_for(PLATFORM, queue, event);                                         \
+	}                                                                                          \
+	static int32_t others_##name(OPENCL_UNPACK parameters, WAITS_AND_EVENT)                    \
+	{                                                                                          \
+		return launch_for(OTHER_DEVICE, queue, event);                                     \
+	}
+OPENCL_EXTENSION_COMMANDS(COMMAND)
+#undef COMMAND
+
+static void *make_queue_for(
+	const void *platform, void *context, void *device, const uint64_t *properties)
+{
+	uint64_t bits = 0;
+
+	if ((device == DEVICE) != (platform == PLATFORM))
+		exit(3);
+	for (; properties && properties[0]; properties += 2)
+		if (properties[0] == OPENCL_QUEUE_PROPERTIES)
+			bits = properties[1];
+	return create_queue(context, device, bits, NULL);
+}
+
+static void *liars_clCreateCommandQueueWithPropertiesKHR(
+	void *context, void *device, const uint64_t *properties, int32_t *error)
+{
+	return make_queue_for(PLATFORM, context, device, properties);
+}
+
+static void *others_clCreateCommandQueueWithPropertiesKHR(
+	void *context, void *device, const uint64_t *properties, int32_t *error)
+{
+	return make_queue_for(OTHER_DEVICE, context, device, properties);
+}
+
+static void *address_of(void *platform, const char *name)
+{
+#define COMMAND(name, parameters, arguments) {#name, (void *)liars_##name, (void *)others_##name},
+	static const struct {
+		const char *name;
+		void *liars, *others;
+	} all[] = {OPENCL_EXTENSION_COMMANDS(COMMAND)
+			COMMAND(clCreateCommandQueueWithPropertiesKHR, , )};
+#undef COMMAND
+
+	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
+		if (!strcmp(all[n].name, name))
+			return platform == PLATFORM ? all[n].liars : all[n].others;
+	return NULL;
+}
+
+static int32_t wait_for_events(uint32_t count, void *const *waited)
+{
+	return 0;
+}
+
 static int32_t timer(void *device, uint64_t *device_ns, uint64_t *host_ns)
 {
-	if (!is("timer"))
+	static uint64_t asked;
+
+	if (strncmp(lie, "timer", 5))
 		return -59;
-	*device_ns = device_now(device);
 	*host_ns = 1;
+	*device_ns = is("timer-zero")	     ? 0
+		     : is("timer-huge")	     ? (1ull << 63) + 5
+		     : is("timer-random")    ? ++asked * 0x9e3779b97f4a7c15ull
+		     : is("timer-backwards") ? device_now(device) - ++asked * 1000000000ull
+					     : device_now(device);
 	return 0;
 }
 
@@ -252,29 +325,16 @@ static void make_table(void)
 	table[OPENCL_AT_clCreateKernel] = create_kernel;
 	table[OPENCL_AT_clEnqueueNDRangeKernel] = launch;
 	table[OPENCL_AT_clFinish] = nothing;
+	table[OPENCL_AT_clWaitForEvents] = wait_for_events;
 	table[OPENCL_AT_clGetDeviceAndHostTimer] = timer;
-}
-
-/* As the loader does it. */
-static void load_layer(void)
-{
-	const char *path = getenv("OPENCL_LAYERS");
-	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
-	int32_t (*init)(uint32_t, void *const *, uint32_t *, void *const **);
-	uint32_t count;
-
-	make_table();
-	layer = table;
-	*(void **)&init = library ? dlsym(library, "clInitLayer") : NULL;
-	if (init && init(OPENCL_ENTRIES, table, &count, &layer))
-		exit(1);
+	table[OPENCL_AT_clGetExtensionFunctionAddressForPlatform] = address_of;
 }
 
 static void *call_create_queue(void *device)
 {
 	void *(*make)(void *, void *, uint64_t, int32_t *);
 
-	*(void **)&make = layer[OPENCL_AT_clCreateCommandQueue];
+	*(void **)&make = layers[OPENCL_AT_clCreateCommandQueue];
 	return make(CONTEXT, device, 0, NULL);
 }
 
@@ -282,7 +342,7 @@ static void *call_create_kernel(const char *name)
 {
 	void *(*make)(void *, const char *, int32_t *);
 
-	*(void **)&make = layer[OPENCL_AT_clCreateKernel];
+	*(void **)&make = layers[OPENCL_AT_clCreateKernel];
 	return make(NULL, name, NULL);
 }
 
@@ -295,6 +355,51 @@ static int32_t call_launch(void *const *functions, void *queue, void *kernel)
 	*(void **)&call = functions[OPENCL_AT_clEnqueueNDRangeKernel];
 	launched++;
 	return call(queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL);
+}
+
+static void *find(void *platform, const char *name)
+{
+	void *(*address)(void *, const char *);
+
+	*(void **)&address = layers[OPENCL_AT_clGetExtensionFunctionAddressForPlatform];
+	return address(platform, name);
+}
+
+/* All are asked for before any is called. */
+static int use_extensions(void)
+{
+	void *const on[] = {DEVICE, OTHER_DEVICE, PART};
+	__typeof__(liars_clEnqueueMemcpyINTEL) *copy[3];
+	__typeof__(liars_clEnqueueMemFillINTEL) *fill[3];
+	__typeof__(liars_clEnqueueMemsetINTEL) *set[3];
+	__typeof__(liars_clEnqueueMigrateMemINTEL) *migrate[3];
+	__typeof__(liars_clCreateCommandQueueWithPropertiesKHR) *make[3];
+	char memory[1000];
+
+	for (int n = 0; n < 3; n++) {
+		void *platform = on[n] == DEVICE ? PLATFORM : OTHER_DEVICE;
+
+		*(void **)&copy[n] = find(platform, "clEnqueueMemcpyINTEL");
+		*(void **)&fill[n] = find(platform, "clEnqueueMemFillINTEL");
+		*(void **)&set[n] = find(platform, "clEnqueueMemsetINTEL");
+		*(void **)&migrate[n] = find(platform, "clEnqueueMigrateMemINTEL");
+		*(void **)&make[n] = find(platform, "clCreateCommandQueueWithPropertiesKHR");
+	}
+	for (int n = 0; n < 3; n++) {
+		void *queue = call_create_queue(on[n]), *made = make[n](CONTEXT, on[n], NULL, NULL);
+		__typeof__(queue_info) *ask;
+		uint64_t properties = 99;
+
+		copy[n](queue, 1, memory, memory + 500, 500, 0, NULL, NULL);
+		fill[n](queue, memory, memory, 1, 100, 0, NULL, NULL);
+		set[n](queue, memory, 0, 10, 0, NULL, NULL);
+		migrate[n](queue, memory, 7, 0, 0, NULL, NULL);
+		set[n](made, memory, 0, 1000, 0, NULL, NULL);
+		*(void **)&ask = layers[OPENCL_AT_clGetCommandQueueInfo];
+		ask(made, OPENCL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+		printf("%llu\n", (unsigned long long)properties);
+	}
+	return 0;
 }
 
 static double cost(void *const *functions, void *queue, void *kernel)
@@ -349,13 +454,16 @@ int main(int argc, char **argv)
 	events = calloc(EVENTS, sizeof(*events));
 	if (is("cuda-first"))
 		use_cuda();
-	load_layer();
+	make_table();
+	load_layers(table);
+	if (is("extensions"))
+		return use_extensions();
 	for (int n = 0; n < 3; n++)
 		queues[n] = call_create_queue(is("platforms") ? on[n] : DEVICE);
 	queue = queues[0];
 	kernel = call_create_kernel("kernel");
 	if (is("cost")) {
-		printf("%.0f %.0f\n", cost(table, queue, kernel), cost(layer, queue, kernel));
+		printf("%.0f %.0f\n", cost(table, queue, kernel), cost(layers, queue, kernel));
 		return 0;
 	}
 	for (int n = 0; n < count; n++) {
@@ -365,7 +473,7 @@ int main(int argc, char **argv)
 			queue = queues[n % 3];
 		if (is("kernels"))
 			kernel = call_create_kernel(names[n % 3]);
-		call_launch(layer, queue, kernel);
+		call_launch(layers, queue, kernel);
 		if (n % 2000 == 1999) /* slower than what is written is read */
 			nanosleep(&(struct timespec){.tv_nsec = 80000000}, NULL);
 	}

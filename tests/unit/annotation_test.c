@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "profile/writer.h"
+#include "report/access_lines.h"
+#include "report/annotate.h"
 #include "tap.h"
 
 #define REASON "smsp__pcsamp_warps_issue_stalled_"
@@ -406,6 +408,121 @@ static void many_counts_are_added_up_like_a_dumb_table(void)
 	stall_counts_release(&c);
 }
 
+/* What was said of accesses stands below the line that they are on, also where that has no samples;
+ * the others are a table of their own. */
+static void accesses_stand_below_their_lines(void)
+{
+	struct kernel_access items[] = {
+		{.file = 1, .line = 5, .accesses = 10, .lines = 80, .least = 1},
+		{.file = 1, .line = 9, .insn = 1, .accesses = 1000, .lines = 1500, .least = 1},
+		{.file = 2, .line = 5, .insn = 2, .accesses = 4, .lines = 12, .least = 2},
+		{.insn = 3, .accesses = 1, .lines = 1, .least = 1}};
+	char *files[] = {"/src/k.cu", "/src/other.cu"};
+	struct kernel_accesses accesses = {
+		.items = {.items = items, .count = 4}, .files = {.items = files, .count = 2}};
+	struct source_text sources[2] = {{.why = "not here"}, {.why = "not here"}};
+	struct annotation a = {0};
+	struct annotate t = {
+		.annotation = &a, .sources = sources, .accesses = &accesses, .source = true};
+	struct buf out = BUF_INIT;
+	const char *text, *five, *nine;
+	uint32_t f;
+
+	begin();
+	f = function("f", 1);
+	seen(instruction(f, 0, "/src/k.cu", 5, 0), REASON "wait", 10);
+	instruction(f, 16, "/src/k.cu", 9, 0);
+	CHECK(read_back() == 0);
+	CHECK(annotation_make(&a, &k, 0, 0) == 0);
+	annotate_text(&t, &out);
+	text = buf_text(&out);
+	five = strstr(text, "8.00 lines of 128 bytes a warp, at least 1.00: 10 accesses\n");
+	nine = strstr(text, "1.50 lines of 128 bytes a warp, at least 1.00: 1,000 accesses\n");
+	CHECK(five && nine && strstr(text, "waiting out") < five && five < nine);
+	CHECK(strstr(text, "      9  \n") && strstr(text, "      9  \n") < nine);
+	CHECK(strstr(text, "3.00      2.00              4  other.cu:5\n"));
+	CHECK(strstr(text, "1.00      1.00              1  access 3\n"));
+	CHECK(!strstr(text, "k.cu:5") && !strstr(text, "k.cu:9"));
+	/* Without source lines all are in the table. */
+	buf_reset(&out);
+	t.source = false;
+	annotate_text(&t, &out);
+	CHECK(strstr(buf_text(&out), "k.cu:5\n") && strstr(buf_text(&out), "k.cu:9\n"));
+	CHECK(!strstr(buf_text(&out), "a warp, at least"));
+	buf_release(&out);
+	annotation_release(&a);
+	end();
+}
+
+/* What access_lines_find is to find, line by line. */
+static uint32_t dumb_line(const struct annotation *a, const struct kernel_accesses *all,
+	const struct kernel_access *of)
+{
+	for (size_t f = 0; of->file && f < a->files.count; f++) {
+		const struct annotation_file *file = &a->files.items[f];
+
+		if (!file->file || strcmp(profile_string(r, file->file, NULL),
+					   all->files.items[of->file - 1]) != 0)
+			continue;
+		for (uint32_t i = file->first; i < file->first + file->count; i++)
+			if (a->lines.items[i].line == of->line)
+				return i;
+	}
+	return ACCESS_NO_LINE;
+}
+
+#define TABLE_FILES    7
+#define TABLE_LINES    3000
+#define TABLE_ACCESSES 20000
+
+static void many_accesses_are_on_the_lines_of_a_dumb_table(void)
+{
+	static char *names[] = {"/a.cu", "/b.cu", "/c.cu", "/d.cu", "/e.cu", "/f.cu", "/g.cu",
+		"/of no instruction.cu"};
+	struct kernel_accesses all = {0};
+	struct access_lines l = {0};
+	struct annotation a = {0};
+	uint32_t f, found = 0, wrong = 0;
+
+	srand(7);
+	begin();
+	f = function("f", 1);
+	for (uint32_t n = 0; n < TABLE_LINES; n++)
+		seen(instruction(f, n * 16, names[rand() % TABLE_FILES],
+			     (uint32_t)rand() % TABLE_LINES, 0),
+			REASON "wait", 1);
+	CHECK(read_back() == 0);
+	CHECK(annotation_make(&a, &k, 0, 0) == 0);
+	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
+		CHECK(!vec_push(&all.files, names[n]));
+	for (uint32_t n = 0; n < TABLE_ACCESSES; n++)
+		CHECK(!vec_push(&all.items,
+			(struct kernel_access){.file = (uint32_t)rand() % (TABLE_FILES + 2),
+				.line = (uint32_t)rand() % TABLE_LINES,
+				.insn = n,
+				.accesses = 1}));
+	CHECK(!access_lines_find(&l, &a, &all));
+	for (uint32_t n = 0; n < TABLE_ACCESSES; n++)
+		wrong += l.of[n] != dumb_line(&a, &all, &all.items.items[n]);
+	CHECK(!wrong);
+	for (uint32_t line = 0; line < a.lines.count; line++) {
+		const uint32_t *on;
+		uint32_t count = access_lines_on(&l, line, &on);
+
+		for (uint32_t n = 0; n < count; n++)
+			wrong += l.of[on[n]] != line || (n && on[n] <= on[n - 1]);
+		found += count;
+	}
+	for (uint32_t n = 0; n < TABLE_ACCESSES; n++)
+		found += l.of[n] == ACCESS_NO_LINE;
+	CHECK(!wrong && found == TABLE_ACCESSES);
+	access_lines_release(&l);
+	vec_release(&all.items);
+	vec_release(&all.files);
+	annotation_release(&a);
+	end();
+}
+
 int main(void)
 {
 	close(mkstemp(path));
@@ -422,6 +539,8 @@ int main(void)
 	RUN(samples_beyond_64_bits_are_refused);
 	RUN(a_profile_without_samples_has_no_kernels);
 	RUN(many_counts_are_added_up_like_a_dumb_table);
+	RUN(accesses_stand_below_their_lines);
+	RUN(many_accesses_are_on_the_lines_of_a_dumb_table);
 	unlink(path);
 	return tap_end();
 }

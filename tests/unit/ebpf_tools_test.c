@@ -12,14 +12,15 @@
 #include "ebpf/tools/tools.h"
 #include "tap.h"
 
-#define BLOCKS	40u
-#define THREADS 96u
-#define ALL	(BLOCKS * THREADS)
-#define SMS	8u
-#define LAUNCH	1234
-#define BODIES	4
-#define COMPUTE "tests/data/ptx/compute.ptx"
-#define SHAPES	"tests/data/ptx/shapes-sm75.ptx"
+#define BLOCKS	 40u
+#define THREADS	 96u
+#define ALL	 (BLOCKS * THREADS)
+#define SMS	 8u
+#define LAUNCH	 1234
+#define BODIES	 4
+#define ACCESSES 8 /* that have values */
+#define COMPUTE	 "tests/data/ptx/compute.ptx"
+#define SHAPES	 "tests/data/ptx/shapes-sm75.ptx"
 
 /* A tool, or an object of tests/ebpf/, in a kernel, and what it left. */
 struct probed {
@@ -30,10 +31,13 @@ struct probed {
 	uint64_t kernel; /* hash of its name */
 };
 
+static uint32_t most_accesses = ACCESSES;
+
 static int make(struct probed *p, const char *name)
 {
-	static const struct bodies_options options = {
-		.layout = {.threads = ALL, .map_bytes = LAYOUT_MAP_BYTES}};
+	const struct bodies_options options = {
+		.layout = {
+			.threads = ALL, .map_bytes = LAYOUT_MAP_BYTES, .accesses = most_accesses}};
 	const struct ebpf_tool *tool = ebpf_tool_named(name);
 	char path[512];
 	int error;
@@ -76,6 +80,8 @@ static int splice(struct probed *p, const char *text, const char *kernel, struct
 
 /* So many blocks and threads in three dimensions, too. */
 static bool in_three;
+/* Numbers of accesses that were given to modules before. */
+static uint64_t first_site;
 
 static int launch(
 	const char *text, size_t size, const char *kernel, void *params, const void *arena)
@@ -95,7 +101,9 @@ static int launch(
 	l.sms = SMS;
 	l.grid_id = LAUNCH;
 	if (words && arena)
-		*words = (struct ptx_words){.arena = (uint64_t)(uintptr_t)arena, .on = 1};
+		*words = (struct ptx_words){.arena = (uint64_t)(uintptr_t)arena,
+			.on = 1,
+			.sites = (uint64_t)(uintptr_t)arena + first_site * ARENA_SITE_BYTES};
 	error = error ?: sim_ptx_run(sim_ptx_kernel(module, kernel), &l);
 	sim_ptx_free(module);
 	return error;
@@ -189,6 +197,27 @@ static unsigned int hash_entries(const struct probed *p, int map)
 	return n;
 }
 
+/* The n-th word of the value of an access, added up over all SMs. */
+static uint64_t word_of_site(const struct probed *p, uint32_t site, uint32_t n)
+{
+	int map = map_named(p, "accesses");
+	const struct map_place *m = &p->bodies.layout.maps[map];
+	uint64_t sum = 0;
+
+	for (uint32_t copy = 0; copy < m->copies; copy++)
+		sum += word_at(p, map, copy * m->stride + site * ARENA_SITE_BYTES + n * 8);
+	return sum;
+}
+
+static uint64_t word_of_sites(const struct probed *p, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t site = 0; site < ACCESSES; site++)
+		sum += word_of_site(p, site, n);
+	return sum;
+}
+
 static uint64_t all_losses(const struct probed *p)
 {
 	uint64_t sum = 0;
@@ -247,12 +276,12 @@ static void accesses_are_those_that_threads_made(void)
 {
 	const int n = ALL - 50;
 	struct probed p;
+	int map;
 
 	CHECK(run_add(&p, "memtrace", n));
-	CHECK(sum_of(&p, map_named(&p, "accesses"), 0) == 2u * n);
-	CHECK(sum_of(&p, map_named(&p, "accesses"), 1) == 1u * n);
-	CHECK(sum_of(&p, map_named(&p, "accesses"), 2) == 0);
-	CHECK(sum_of(&p, map_named(&p, "bytes"), 0) == 8u * n);
+	map = map_named(&p, "by_size");
+	for (uint32_t i = 0; i < p.bodies.layout.maps[map].capacity; i++)
+		CHECK(sum_of(&p, map, i) == (i == 4 ? 2u * n : i == 64 + 4 ? 1u * n : 0));
 	finish(&p);
 }
 
@@ -349,22 +378,44 @@ static void lines_are_those_of_the_stride(void)
 	} strided;
 	const uint64_t warps = ALL / 32;
 	struct probed p;
-	int map;
 
 	/* 32 numbers of 4 bytes beside each other are one line; with gaps of one, two. */
 	CHECK(run(&p, "coalesce", SHAPES, "vector_add", &params));
-	map = map_named(&p, "accesses");
-	CHECK(hash_sum(&p, map, 0, p.kernel, 0) == 3 * warps);
-	CHECK(hash_sum(&p, map, 0, p.kernel, 1) == 3 * ALL);
-	CHECK(hash_sum(&p, map, 0, p.kernel, 2) == 3 * warps);
-	CHECK(hash_sum(&p, map, -1, 0, 0) == 3 * warps);
+	for (uint32_t site = 0; site < 3; site++)
+		CHECK(word_of_site(&p, site, 0) == warps);
+	CHECK(word_of_sites(&p, 0) == 3 * warps);
+	CHECK(!word_of_sites(&p, 1) && !word_of_sites(&p, 2));
 	finish(&p);
 	strided.in = device_memory(THREADS * 8);
 	strided.out = device_memory(THREADS * 4);
 	CHECK(run(&p, "coalesce", COMPUTE, "outside", &strided));
-	CHECK(hash_sum(&p, map, -1, 0, 0) == 2 * warps);
-	CHECK(hash_sum(&p, map, -1, 0, 2) == 3 * warps);
+	CHECK(word_of_sites(&p, 0) == 2 * warps);
+	CHECK(!word_of_sites(&p, 1) && word_of_sites(&p, 2) == warps);
 	finish(&p);
+}
+
+/* All of what is not a place is behind the places, in what each SM has. */
+static void accesses_without_a_place_leave_the_others_as_they_are(void)
+{
+	const uint64_t warps = ALL / 32;
+	struct probed p;
+
+	for (first_site = 2; first_site <= ACCESSES; first_site += 2) {
+		CHECK(run_add(&p, "coalesce", ALL));
+		for (uint32_t site = 0; site < ACCESSES; site++)
+			CHECK(word_of_site(&p, site, 0) ==
+				(site >= first_site && site < first_site + 3 ? warps : 0));
+		CHECK(!all_losses(&p));
+		finish(&p);
+	}
+	first_site = 0;
+	most_accesses = 2;
+	CHECK(run_add(&p, "coalesce", ALL));
+	CHECK(word_of_site(&p, 0, 0) == warps && word_of_site(&p, 1, 0) == warps);
+	CHECK(word_of_site(&p, 2, 0) == warps);
+	CHECK(p.bodies.layout.maps[map_named(&p, "accesses")].capacity == 2);
+	finish(&p);
+	most_accesses = ACCESSES;
 }
 
 static void places_of_threads_are_all_counted(void)
@@ -431,8 +482,8 @@ static void lanes_that_are_together_are_all_lanes(void)
 	struct probed p;
 
 	CHECK(run(&p, "memtrace", COMPUTE, "diverge", &params));
-	accesses =
-		sum_of(&p, map_named(&p, "accesses"), 0) + sum_of(&p, map_named(&p, "accesses"), 1);
+	accesses = sum_of(&p, map_named(&p, "by_size"), 4) +
+		   sum_of(&p, map_named(&p, "by_size"), 64 + 4);
 	finish(&p);
 	params = diverge_params();
 	CHECK(run(&p, "divergence", COMPUTE, "diverge", &params));
@@ -441,6 +492,11 @@ static void lanes_that_are_together_are_all_lanes(void)
 		lanes += i * sum_of(&p, map_named(&p, "active_lanes"), i);
 	}
 	CHECK(lanes == accesses);
+	finish(&p);
+	params = diverge_params();
+	CHECK(run(&p, "coalesce", COMPUTE, "diverge", &params));
+	CHECK(word_of_sites(&p, 0) == groups);
+	CHECK(32 * groups - word_of_sites(&p, 1) == accesses);
 	CHECK(groups > accesses / 32 + 100 && groups < accesses);
 	finish(&p);
 }
@@ -481,6 +537,7 @@ int main(void)
 	RUN(each_thread_has_its_own_value);
 	RUN(threads_in_three_dimensions_have_numbers_of_their_own);
 	RUN(lines_are_those_of_the_stride);
+	RUN(accesses_without_a_place_leave_the_others_as_they_are);
 	RUN(places_of_threads_are_all_counted);
 	RUN(entries_that_all_threads_make_are_made_once);
 	RUN(ends_of_threads_are_sent_or_counted);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "random.h"
 #include "tap.h"
 #include "view/fold/folded.h"
 
@@ -184,6 +185,37 @@ static void lines_across_block_borders_give_the_same_tree(void)
 	buf_release(&text);
 }
 
+/* Lines are read in groups, but a file of one line is a group of its own. */
+static void many_lines_give_the_same_tree_as_one_at_a_time(void)
+{
+	struct reading whole, single = {0};
+	struct buf text = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
+	int fd = memfd_create("folded", MFD_CLOEXEC);
+
+	CHECK(fd >= 0 && !tree_new(&single.tree));
+	for (unsigned int i = 0; i < 3000; i++) {
+		size_t begin = text.size;
+
+		for (uint32_t depth = random_below(12); depth; depth--)
+			buf_printf(&text, "f%u;", random_below(depth % 3 ? 4 : 40));
+		buf_printf(&text, "leaf_%u %u\n", random_below(9), random_below(1000));
+		CHECK(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET) &&
+			!io_write_all(fd, text.data + begin, text.size - begin) &&
+			!lseek(fd, 0, SEEK_SET));
+		CHECK(!folded_read(single.tree, fd, "in.folded", &single.stats));
+	}
+	close(fd);
+	whole = read_bytes(text.data, text.size);
+	CHECK(!whole.error && whole.stats.lines == 3000);
+	CHECK(tree_node_count(whole.tree) > 3000);
+	CHECK_TEXT(shape(&whole, &a), shape(&single, &b));
+	tree_free(whole.tree);
+	tree_free(single.tree);
+	buf_release(&text);
+	buf_release(&a);
+	buf_release(&b);
+}
+
 static void stacks_deeper_than_the_limit_are_left_out(void)
 {
 	struct buf text = BUF_INIT;
@@ -249,6 +281,7 @@ int main(void)
 	RUN(a_line_without_end_is_refused_before_memory_is_short);
 	RUN(a_line_longer_than_a_block_is_read_whole);
 	RUN(lines_across_block_borders_give_the_same_tree);
+	RUN(many_lines_give_the_same_tree_as_one_at_a_time);
 	RUN(stacks_deeper_than_the_limit_are_left_out);
 	RUN(frames_show_their_kind_by_marks_and_form);
 	return tap_end();

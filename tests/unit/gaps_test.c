@@ -760,8 +760,10 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	CHECK(gap_part(&parts, 1625) == -1 && gap_part(&parts, 1700) == 1 &&
 		gap_part(&parts, 3100) == 15);
 	CHECK(gap_part(&parts, 3200) == -1 && gap_part(&parts, UINT64_MAX) == -1);
+	CHECK(gap_part_end(&parts, 1600) == 1700 && gap_part_end(&parts, 1699) == 1700 &&
+		gap_part_end(&parts, 3100) == 3200);
 	parts = gap_parts_of(0, 1000, 250, 250);
-	CHECK(!parts.period_ns && gap_part(&parts, 4711) == 0);
+	CHECK(!parts.period_ns && gap_part(&parts, 4711) == 0 && !gap_part_end(&parts, 4711));
 	begin(true);
 	for (uint64_t at = 0; at < 1600; at += 10)
 		work(MAIN, at + 3, at + 4, at + 8);
@@ -783,8 +785,12 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	gaps_release(&g);
 	g = (struct gaps){0};
 	summary.end_ns = 1600 * US;
-	summary.works = 2 * GAP_EVENTS_MAX;
-	summary.calls = 2 * GAP_EVENTS_MAX;
+	summary.works = GAP_EVENTS_MAX;
+	CHECK(gaps_read(&g, &internals, &summary) == 0 && g.gaps.count == 159);
+	CHECK(!g.events.parts.period_ns);
+	gaps_release(&g);
+	g = (struct gaps){0};
+	summary.calls = GAP_EVENTS_MAX;
 	CHECK(gaps_read(&g, &internals, &summary) == 0 && g.gaps.count == 32);
 	CHECK(g.events.parts.length_ns / 1000 == 25);
 	gaps_release(&g);
@@ -872,7 +878,7 @@ static void read_parts(struct gaps *g, const struct summary *s, bool pass_over)
 		CHECK(gaps_read(g, &s->internals, s) == 0);
 		return;
 	}
-	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, s->works, GAP_EVENTS_MAX);
+	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, s->works, GAP_EVENTS_PART);
 	CHECK(gaps_read_within(g, &s->internals, GAP_EVENTS_MAX) == 0);
 }
 
@@ -908,7 +914,7 @@ static void what_is_outside_of_the_parts_is_not_even_read(void)
 	CHECK(profile_reader_open(&r, path) == 0);
 	CHECK(summary_read(&s, r) == 0);
 	/* As if it were so long that a quarter of it is looked at. */
-	s.works = 4 * GAP_EVENTS_MAX;
+	s.works = 4 * GAP_EVENTS_PART;
 	s.calls = s.samples = s.wait_stacks.count = 0;
 	read_parts(&all, &s, false);
 	read_parts(&some, &s, true);

@@ -477,6 +477,38 @@ static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reporte
 	profile_reader_close(end(&r));
 }
 
+/* As where nothing of the CPU is captured. */
+static void describe_by(struct recording *r, const char *program)
+{
+	const struct gpu_code_options options = {.images = r->images, .program = program};
+
+	(void)sample(r, add_image(r, "inline"), "_Z7climberPf", 0, 0x20);
+	CHECK(!symbolize_gpu_code(r->w, &options, &r->stats));
+}
+
+static void where_nobody_has_a_reader_one_begins(void)
+{
+	struct recording r = begin();
+
+	describe_by(&r, "/proc/self/exe");
+	CHECK(r.stats.described == 1 && !r.stats.not_found && !*r.stats.unread);
+	profile_reader_close(end(&r));
+}
+
+static void images_are_read_without_rights_or_not_at_all(void)
+{
+	static const char *const programs[] = {"/bin/false", "/nowhere/xpuprof"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct recording r = begin();
+
+		describe_by(&r, programs[i]);
+		CHECK(!r.stats.described && r.stats.not_found == 1);
+		CHECK(strstr(r.stats.unread, "the process that reads GPU code cannot begin: "));
+		profile_reader_close(end(&r));
+	}
+}
+
 static bool stop(void *context)
 {
 	(void)context;
@@ -617,6 +649,8 @@ int main(int argc, char **argv)
 	RUN(what_nvdisasm_has_not_printed_in_time_is_decoded);
 	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_reported);
 	RUN(an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reported);
+	RUN(where_nobody_has_a_reader_one_begins);
+	RUN(images_are_read_without_rights_or_not_at_all);
 	RUN(whoever_waits_can_stop_it);
 	RUN(images_that_are_read_by_another_process_say_the_same);
 	RUN(an_image_that_kills_its_reader_costs_what_it_has_and_is_counted);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -22,6 +23,10 @@ struct gpu_backend {
 	unsigned int snapshots, drains, stops, finishes;
 	bool live;
 	bool busy;
+	bool wrote, covered,
+		reports;     /* an API: into its ring, before a snapshot, and that was drained */
+	bool drains_nothing; /* as when there is too much in other rings */
+	char heard[64];	     /* names of a driver's kernels; + reported, - not, | an end */
 };
 
 static struct gpu_backend made[BACKENDS];
@@ -73,12 +78,31 @@ static int table_chunk(struct gpu_backend *b, uint32_t index, int fd)
 static int leaves(struct gpu_backend *b, uint32_t pid)
 {
 	b->leaves++;
+	strcat(b->heard, "|");
 	return 0;
+}
+
+static bool hears_drivers(void)
+{
+	return true;
+}
+
+static int driver_kernel(struct gpu_backend *b, const struct driver_kernel *k, bool reported)
+{
+	if (strlen(b->heard) + strlen(k->name) + 2 < sizeof(b->heard))
+		strcat(strcat(b->heard, k->name), reported ? "+" : "-");
+	return 0;
+}
+
+static bool reports(const struct gpu_backend *b, uint32_t process, uint32_t api)
+{
+	return b->reports && process == 7 && api == 2;
 }
 
 static int snapshot(struct gpu_backend *b)
 {
 	b->snapshots++;
+	b->covered = b->wrote;
 	return 0;
 }
 
@@ -86,6 +110,7 @@ static int drain(struct gpu_backend *b, bool *ret_busy)
 {
 	b->drains++;
 	*ret_busy |= b->busy;
+	b->reports |= b->covered && !b->drains_nothing;
 	return drain_error;
 }
 
@@ -134,14 +159,19 @@ static const struct gpu_backend_ops first = {
 	.stop = stop,
 	.finish = finish,
 	.has_connected = has_connected,
+	.reports = reports,
 	.stats = stats,
 	.close = close_fake,
 };
 
-/* It has no libraries in programs, and is not interested in what they map. */
+/* It has no libraries in programs, and is not interested in what they map, but in what their
+ * driver says. */
 static const struct gpu_backend_ops second = {
 	.name = "second",
 	.open = open_fake,
+	.leaves = leaves,
+	.hears_drivers = hears_drivers,
+	.driver_kernel = driver_kernel,
 	.snapshot = snapshot,
 	.drain = drain,
 	.stop = stop,
@@ -244,7 +274,133 @@ static void news_reach_those_that_ask_for_them(void)
 	CHECK(!news.table_chunk(news.context, 0, 1) && !news.leaves(news.context, 100));
 	CHECK(made[0].spaces == 1 && made[0].changes == 1 && made[0].chunks == 1 &&
 		made[0].leaves == 1);
-	CHECK(!made[1].spaces && !made[1].changes && !made[1].chunks && !made[1].leaves);
+	CHECK(!made[1].spaces && !made[1].changes && !made[1].chunks && made[1].leaves == 1);
+	end();
+}
+
+static void says(const char *name)
+{
+	const struct driver_news news = gpu_driver_news(gpu);
+	const struct driver_kernel k = {.pid = 100, .process = 7, .api = 2, .name = name};
+
+	CHECK(!news.kernel(news.context, &k));
+}
+
+static void leaves_now(uint32_t pid)
+{
+	const struct walker_news news = gpu_walker_news(gpu);
+
+	CHECK(!news.leaves(news.context, pid));
+}
+
+static void drains(void)
+{
+	bool busy;
+
+	CHECK(!gpu_drain(gpu, &busy));
+}
+
+/* Its library writes what it is, and then the kernel is launched, both behind a snapshot. */
+static void a_kernel_waits_until_its_program_can_have_said_that_it_has_a_library(void)
+{
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	made[0].wrote = true;
+	says("a");
+	drains();
+	CHECK_TEXT(made[1].heard, "");
+	CHECK(!gpu_snapshot(gpu));
+	says("b");
+	drains();
+	CHECK_TEXT(made[1].heard, "a+");
+	CHECK(!gpu_snapshot(gpu));
+	drains();
+	CHECK_TEXT(made[1].heard, "a+b+");
+	end();
+}
+
+static void without_a_library_it_comes_a_round_later(void)
+{
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	says("a");
+	drains();
+	CHECK_TEXT(made[1].heard, "");
+	CHECK(!gpu_snapshot(gpu));
+	drains();
+	CHECK_TEXT(made[1].heard, "a-");
+	end();
+}
+
+static void while_rings_are_not_drained_it_waits_for_a_bounded_time(void)
+{
+	int rounds = 0;
+
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	made[0].wrote = made[0].busy = made[0].drains_nothing = true;
+	says("a");
+	drains();
+	for (int n = 0; n < 4; n++) {
+		CHECK(!gpu_snapshot(gpu));
+		drains();
+	}
+	CHECK_TEXT(made[1].heard, "");
+	made[0].drains_nothing = made[0].busy = false;
+	CHECK(!gpu_snapshot(gpu));
+	drains();
+	CHECK_TEXT(made[1].heard, "a+");
+	made[0].busy = true;
+	says("b");
+	while (strcmp(made[1].heard, "a+b+") && rounds++ < 100) {
+		CHECK(!gpu_snapshot(gpu));
+		drains();
+	}
+	CHECK(rounds > 2 && rounds < 20);
+	end();
+}
+
+static void the_end_of_a_program_comes_behind_its_kernels(void)
+{
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	leaves_now(100);
+	CHECK_TEXT(made[1].heard, "|");
+	says("a");
+	leaves_now(100);
+	leaves_now(200);
+	says("b");
+	CHECK_TEXT(made[1].heard, "||");
+	CHECK(made[0].leaves == 3);
+	drains();
+	CHECK(!gpu_snapshot(gpu));
+	drains();
+	CHECK_TEXT(made[1].heard, "||a-|b-");
+	end();
+}
+
+static void what_waits_at_the_end_is_not_lost(void)
+{
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	says("a");
+	leaves_now(100);
+	CHECK(!gpu_finish(gpu));
+	CHECK_TEXT(made[1].heard, "a-|");
+	end();
+}
+
+static void too_many_kernels_do_not_wait(void)
+{
+	const uint32_t many = 100000;
+
+	begin(true);
+	CHECK(!gpu_snapshot(gpu));
+	for (uint32_t n = 0; n < many && !*made[1].heard; n++) {
+		says(n ? "" : "a");
+		CHECK(n < many - 1);
+	}
+	CHECK(strchr(made[1].heard, 'a'));
 	end();
 }
 
@@ -299,6 +455,12 @@ int main(void)
 	RUN(a_marker_counts_only_in_the_process_of_its_instance);
 	RUN(markers_of_another_recording_are_nothing_without_a_backend);
 	RUN(news_reach_those_that_ask_for_them);
+	RUN(a_kernel_waits_until_its_program_can_have_said_that_it_has_a_library);
+	RUN(without_a_library_it_comes_a_round_later);
+	RUN(while_rings_are_not_drained_it_waits_for_a_bounded_time);
+	RUN(the_end_of_a_program_comes_behind_its_kernels);
+	RUN(what_waits_at_the_end_is_not_lost);
+	RUN(too_many_kernels_do_not_wait);
 	RUN(a_round_is_one_of_every_backend_and_busy_if_one_is);
 	RUN(the_end_waits_for_the_last_backend);
 	RUN(what_came_of_it_is_of_all);

@@ -88,6 +88,39 @@ static void a_coarse_clock_has_wider_bounds(void)
 		&c, 6000 * SECOND + 1000, 1000 * SECOND + 1900, 1000 * SECOND + 2000, 1000));
 }
 
+static void times_that_no_clock_has_are_refused(void)
+{
+	static const uint64_t wrong[] = {1ull << 63, (7ull << 60) + 1, UINT64_MAX};
+	struct device_clock c = {0};
+	uint64_t error_ns;
+	int64_t offset_ns;
+
+	for (int n = 0; n < 3; n++)
+		CHECK(!clock_bound(&c, wrong[n], SECOND, SECOND + 100, 1000));
+	CHECK(!clock_offset(&c, SECOND, &offset_ns, &error_ns));
+	CHECK(clock_bound(&c, 5 * SECOND, SECOND, SECOND + 100, 0));
+	for (int n = 0; n < 3; n++)
+		CHECK(!clock_bound(&c, wrong[n], SECOND, SECOND + 100, 1000));
+	CHECK(clock_offset(&c, SECOND + 100, &offset_ns, &error_ns)); /* as well as before */
+	CHECK(is_near(offset_ns, (int64_t)(4 * SECOND), 100) && error_ns <= 100);
+}
+
+/* One that goes backwards, and one whose answers have nothing to do with each other. */
+static void what_contradicts_again_and_again_is_refused(void)
+{
+	struct device_clock c = {0};
+	uint64_t refused = 0;
+
+	for (uint64_t n = 1; n <= 1000; n++)
+		refused +=
+			!clock_bound(&c, 5000 * SECOND - n * SECOND, n * 1000, n * 1000 + 100, 10);
+	CHECK(refused == 999);
+	for (uint64_t n = 1; n <= 1000; n++)
+		refused +=
+			!clock_bound(&c, n * 0x9e3779b97f4a7c15ull, n * 1000, n * 1000 + 100, 10);
+	CHECK(refused == 1999);
+}
+
 static void finds(clockid_t id)
 {
 	struct device_clock c = {0};
@@ -130,6 +163,8 @@ int main(void)
 	RUN(the_bounds_grow_until_the_next_call);
 	RUN(what_contradicts_is_refused_and_begins_anew);
 	RUN(a_coarse_clock_has_wider_bounds);
+	RUN(times_that_no_clock_has_are_refused);
+	RUN(what_contradicts_again_and_again_is_refused);
 	RUN(the_clocks_of_the_system_are_recognized);
 	RUN(a_counter_of_its_own_gets_the_middle);
 	return tap_end();

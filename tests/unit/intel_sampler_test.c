@@ -61,10 +61,11 @@ static void begin(uint64_t second)
 		place.function = functions[i];
 		CHECK(!code_places_add(places, &place));
 	}
-	o.device = device;
 	o.writer = w;
 	o.places = places;
 	s = sampler_new(&o, 1000);
+	sampler_add_device(s, device);
+	sampler_add_device(s, device);
 }
 
 /* So many threads at an address that wait for memory. */
@@ -158,6 +159,33 @@ static void what_is_nowhere_or_in_two_processes_is_counted(void)
 	sums = end();
 	CHECK(sums.of[0] == 5 && sums.of[1] == 7 && sums.ambiguous == 6 && sums.outside == 17);
 	CHECK(sums.overflows == 1 && sums.in_windows == 12);
+}
+
+/* A GPU and its tile, which the same process or another one uses. */
+static struct sums with_tile(uint32_t process)
+{
+	struct profile_device d = {.uuid = {2}};
+	struct code_place place = {
+		.address = 0x8000ffbe0000, .size = 0x400, .instance = process + 1, .context = 3};
+
+	begin(0x8000ffbe0400);
+	CHECK(!profile_add_device(w, &d, &place.device));
+	sampler_add_device(s, place.device);
+	place.process = processes[process];
+	place.function = functions[process];
+	CHECK(!code_places_add(places, &place));
+	add(0x8000ffbe0000, 5);
+	add(0x8000ffbe0400, 7);
+	return end();
+}
+
+static void an_address_is_looked_for_on_the_GPU_and_on_its_tile(void)
+{
+	struct sums sums = with_tile(0);
+
+	CHECK(sums.of[0] == 5 && sums.of[1] == 7 && !sums.ambiguous && !sums.outside);
+	sums = with_tile(1);
+	CHECK(!sums.of[0] && sums.of[1] == 7 && sums.ambiguous == 5 && !sums.outside);
 }
 
 static void records_may_come_in_any_pieces(void)
@@ -287,11 +315,39 @@ static void records_of_zeros_and_ones_do_no_harm(void)
 	CHECK(!sums.of[0] && !sums.of[1] && sums.outside == 10 * 0xff);
 }
 
+/* As where two tiles of a GPU are devices of their own, and the GPU is one, too. */
+static void code_of_any_of_its_devices_is_found_and_no_others(void)
+{
+	struct profile_device d = {.uuid = {2}};
+	struct code_place place = {
+		.address = 0x8000aabe0000, .size = 0x400, .instance = 1, .context = 4};
+	struct sums sums;
+	uint32_t other = 0;
+
+	begin(0x8000eebe0000);
+	CHECK(!profile_add_device(w, &d, &other) && other != device);
+	place.device = other;
+	place.process = processes[0];
+	place.function = functions[0];
+	CHECK(!code_places_add(places, &place));
+	add(place.address + 16, 5);
+	CHECK(!sampler_end_window(s, 2000, UINT64_MAX));
+	sampler_add_device(s, other);
+	sampler_add_device(s, other);
+	add(place.address + 16, 6);
+	add(0x8000ffbe0000, 7);
+	sums = end();
+	CHECK(sums.outside == 5 && sums.of[0] == 13 && !sums.ambiguous);
+	CHECK(sums.windows == 2); /* one of each device */
+}
+
 int main(void)
 {
 	close(mkstemp(path));
 	RUN(samples_go_to_the_process_whose_code_it_is);
 	RUN(what_is_nowhere_or_in_two_processes_is_counted);
+	RUN(code_of_any_of_its_devices_is_found_and_no_others);
+	RUN(an_address_is_looked_for_on_the_GPU_and_on_its_tile);
 	RUN(records_may_come_in_any_pieces);
 	RUN(a_stream_that_is_cut_loses_its_last_record_alone);
 	RUN(windows_wait_for_news_of_code);

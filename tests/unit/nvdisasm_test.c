@@ -4,6 +4,9 @@
  * is the form of nvdisasm 13.0.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/rights.h"
 #include "gpucode/nvidia/nvdisasm.h"
 #include "gpucode/nvidia/nvdisasm_output.h"
 #include "gpucode/nvidia/sass.h"
@@ -301,7 +305,6 @@ static void as_another_user_it_has_no_rights_but_theirs(void)
 		SKIP("not root");
 		return;
 	}
-	CHECK(!chmod(folder, 0755));
 	CHECK(run_as(&user,
 		      script("who", "echo nvdisasm: $(id -ru) $(id -u) $(id -g) $(id -G); exit 1"),
 		      &s) == -EIO);
@@ -316,6 +319,94 @@ static void as_another_user_it_has_no_rights_but_theirs(void)
 		script("reads", "[ $(head -c 16 <\"$3\" | wc -c) = 16 ] || exit 1\n" LINES), &s));
 	CHECK(s.count == 4);
 	CHECK(no_child_is_left());
+}
+
+/* As root, which it is not run as: what the script that `say` writes says. */
+static const char *said_to_root(const char *say)
+{
+	char text[256];
+	struct seen s = {0};
+
+	snprintf(text, sizeof(text), "echo nvdisasm: $(%s); exit 1", say);
+	CHECK(run_as(NULL, script("said", text), &s) == -EIO);
+	return error_text();
+}
+
+static void for_root_it_is_nobody_without_rights(void)
+{
+	struct seen s = {0};
+
+	if (geteuid()) {
+		SKIP("not root");
+		return;
+	}
+	CHECK_TEXT(said_to_root("id -ru; id -u; id -rg; id -g; id -G"),
+		"nvdisasm: 65534 65534 65534 65534 65534");
+	CHECK_TEXT(said_to_root("grep -c '^Cap[IPEA].*:[[:space:]]*0*$' /proc/self/status"),
+		"nvdisasm: 4");
+	CHECK_TEXT(said_to_root("grep '^NoNewPrivs' /proc/self/status"), "nvdisasm: NoNewPrivs: 1");
+	CHECK_TEXT(said_to_root("ulimit -f; ulimit -c; ulimit -t; ulimit -v"),
+		"nvdisasm: 0 0 600 8388608");
+	CHECK(!run_as(NULL,
+		script("reads", "[ $(head -c 16 <\"$3\" | wc -c) = 16 ] || exit 1\n" LINES), &s));
+	CHECK(s.count == 4 && no_child_is_left());
+}
+
+/* Runs it in a child of ours that has become another one: its exit status, 0 where nothing ran and
+ * `wanted` was said. */
+static int refusal_of(int (*become)(void), const char *wanted)
+{
+	const char *program = script("runs", LINES);
+	int status = -1;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		struct seen s = {0};
+
+		if (become())
+			_exit(77);
+		_exit(run_as(NULL, program, &s) != -EPERM || s.count ||
+			!strstr(error_text(), wanted) || !no_child_is_left());
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	return WEXITSTATUS(status);
+}
+
+static int become_unable_to_change(void)
+{
+	return rights_keep(~(1ull << CAP_SETUID));
+}
+
+static int become_unable_to_kill(void)
+{
+	return rights_keep(~(1ull << CAP_KILL));
+}
+
+/* A container whose only user is root. */
+static int become_the_only_user(void)
+{
+	int fd;
+
+	if (unshare(CLONE_NEWUSER))
+		return -errno;
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	return fd < 0 || write(fd, "0 0 1", 5) != 5;
+}
+
+static void where_root_cannot_be_nobody_it_is_not_run(void)
+{
+	int status;
+
+	if (geteuid()) {
+		SKIP("not root");
+		return;
+	}
+	CHECK(refusal_of(become_unable_to_change, "and user 65534 cannot: Operation not") == 0);
+	CHECK(refusal_of(become_unable_to_kill, "could not end it without CAP_KILL") == 0);
+	status = refusal_of(become_the_only_user, "and user 65534 cannot: ");
+	CHECK(status == 0 || status == 77);
 }
 
 static void one_that_this_user_must_not_run_is_an_error(void)
@@ -375,7 +466,8 @@ static void it_is_found_by_variable_and_path_and_toolkit(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	/* Root's programs run as nobody. */
+	if (!mkdtemp(folder) || chmod(folder, 0755))
 		return 1;
 	RUN(each_instruction_comes_with_its_function_and_offset);
 	RUN(it_is_asked_with_the_architecture_and_reads_the_code_as_a_file);
@@ -390,6 +482,8 @@ int main(void)
 	RUN(it_can_be_stopped);
 	RUN(one_that_cannot_be_run_is_an_error);
 	RUN(as_another_user_it_has_no_rights_but_theirs);
+	RUN(for_root_it_is_nobody_without_rights);
+	RUN(where_root_cannot_be_nobody_it_is_not_run);
 	RUN(one_that_this_user_must_not_run_is_an_error);
 	RUN(it_is_found_by_variable_and_path_and_toolkit);
 	shell("rm -rf /tmp/${PWD##*/}");

@@ -13,8 +13,9 @@
 
 #define TRIES 200000
 
-static const struct plan_options options = {
-	.bodies.layout = {.threads = LAYOUT_THREADS, .map_bytes = LAYOUT_MAP_BYTES},
+static const struct plan_options options = {.bodies.layout = {.threads = LAYOUT_THREADS,
+						    .map_bytes = LAYOUT_MAP_BYTES,
+						    .accesses = LAYOUT_ACCESSES},
 	.per_thread = -1,
 	.only = "vector*"};
 
@@ -67,6 +68,7 @@ static void a_plan_is_sound(void)
 
 	CHECK(plan_is_sound(plan, s.size));
 	CHECK(plan->body_count == 5 && plan->outside_count == 1 && plan->initial_count == 1);
+	CHECK(plan->accesses == LAYOUT_ACCESSES);
 	CHECK(!strcmp((const char *)s.at + plan->only_at, "vector*"));
 	CHECK(!plan_is_sound(plan, s.size - 1) && !plan_is_sound(plan, 8));
 	end(&p, &s);

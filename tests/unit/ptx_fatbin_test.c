@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "ptx/code_names.h"
 #include "ptx/fatbin.h"
 #include "tap.h"
 
@@ -69,6 +70,46 @@ static void each_compression_gives_the_text_that_stands_in_the_plain_one(void)
 		free(packed.bytes);
 	}
 	free(plain.bytes);
+}
+
+static int keep_name(void *context, const char *name)
+{
+	buf_puts(context, name);
+	buf_putc(context, ' ');
+	return 0;
+}
+
+static void machine_code_says_which_kernels_are_in_it(void)
+{
+	struct file f = file_of("tiny-lines.fatbin"), none = file_of("tiny-none.fatbin");
+	struct buf code = BUF_INIT, names = BUF_INIT;
+	struct ptx_fatbin_entry e;
+
+	/* It is for sm_80, and for later ones of its major version. */
+	CHECK(!ptx_fatbin_choose_code(f.bytes, f.size, 75, &e));
+	CHECK(!ptx_fatbin_choose_code(f.bytes, f.size, 90, &e));
+	CHECK(!ptx_fatbin_choose_code(none.bytes, none.size, 90, &e));
+	CHECK(ptx_fatbin_choose_code(f.bytes, f.size / 2, 80, &e) == -EINVAL);
+	CHECK(ptx_fatbin_choose_code(f.bytes, f.size, 86, &e) == 1 && e.is_code && e.sm == 80);
+	CHECK(!ptx_fatbin_unpack(&e, &code) && code.size == e.bytes);
+	CHECK(!code_names(code.data, code.size, keep_name, &names));
+	CHECK_TEXT(buf_text(&names), "tiny ");
+	/* What is cut off or changed is refused, or has other names. */
+	srand(1);
+	for (size_t size = 0; size < code.size; size++) {
+		char *cut = malloc(size + 1);
+
+		memcpy(cut, code.data, size);
+		if (size)
+			cut[(size_t)rand() % size] = (char)rand();
+		(void)code_names(cut, size, keep_name, &names);
+		free(cut);
+	}
+	CHECK(code_names(code.data, 63, keep_name, &names) == -EINVAL);
+	buf_release(&code);
+	buf_release(&names);
+	free(f.bytes);
+	free(none.bytes);
 }
 
 static void the_newest_that_the_gpu_takes_is_chosen(void)
@@ -195,6 +236,7 @@ static void a_damaged_fatbin_gives_an_error_or_text(void)
 int main(void)
 {
 	RUN(each_compression_gives_the_text_that_stands_in_the_plain_one);
+	RUN(machine_code_says_which_kernels_are_in_it);
 	RUN(the_newest_that_the_gpu_takes_is_chosen);
 	RUN(a_gpu_that_is_too_old_has_a_reason);
 	RUN(machine_code_alone_has_a_reason);

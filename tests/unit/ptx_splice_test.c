@@ -319,17 +319,17 @@ static void a_text_that_was_spliced_is_not_spliced_again(void)
 static void the_word_is_in_global_where_const_is_full(void)
 {
 	static const char almost[] =
-		HEAD ".const .align 4 .b8 t[65520];\n.entry k()\n{\n	ret;\n}\n";
+		HEAD ".const .align 4 .b8 t[65504];\n.entry k()\n{\n	ret;\n}\n";
 	static const char full[] =
-		HEAD ".const .align 4 .b8 t[65524];\n.const .u8 u = 1, v[4] = {1, 2, 3, 4};\n"
+		HEAD ".const .align 4 .b8 t[65508];\n.const .u8 u = 1, v[4] = {1, 2, 3, 4};\n"
 		     ".extern .const .u32 w[];\n.entry k()\n{\n	ret;\n}\n";
 	struct ptx_body b = body(PTX_AT_EXIT, DOES);
 	struct ptx_spliced s = splice(almost, &b, 1), t = splice(full, &b, 1);
 
 	CHECK(!s.word_in_global &&
-		strstr(buf_text(&s.text), ".visible .const .align 16 .u64 __xpuprof_words[2];"));
+		strstr(buf_text(&s.text), ".visible .const .align 32 .u64 __xpuprof_words[4];"));
 	CHECK(t.word_in_global &&
-		strstr(buf_text(&t.text), ".visible .global .align 16 .u64 __xpuprof_words[2];"));
+		strstr(buf_text(&t.text), ".visible .global .align 32 .u64 __xpuprof_words[4];"));
 	CHECK(strstr(buf_text(&t.text), "ld.global.u32 %xpu_t, [__xpuprof_words+8];"));
 	ptx_spliced_release(&s);
 	ptx_spliced_release(&t);
@@ -409,6 +409,10 @@ static void lanes_that_run_a_body_together_need_not_meet(void)
 	CHECK(meetings(b, &shares) == 0 && !shares);
 	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; setp.eq.u32 %p, %laneid, 3; @%p bra L; "
 		 "@%q red.global.add.u64 [%x], 1; L: }";
+	CHECK(meetings(b, &shares) == 1 && !shares);
+	/* Those that leave it are met again. */
+	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; @!%q bra xpu_rest; "
+		 "red.global.add.u64 [%x], 1; }";
 	CHECK(meetings(b, &shares) == 1 && !shares);
 	b.site = PTX_AT_ENTRY;
 	b.text = "{ setp.eq.u32 %q, %xpu_below, 0; @%q red.global.add.u64 [%x], 1; "

@@ -28,6 +28,8 @@ SAME(ROCPROFILER_PHASE_EXIT, ROCPROFILER_CALLBACK_PHASE_EXIT);
 SAME(ROCPROFILER_POLICY_LOSSLESS, ROCPROFILER_BUFFER_POLICY_LOSSLESS);
 SAME(ROCPROFILER_CATEGORY_TRACING, ROCPROFILER_BUFFER_CATEGORY_TRACING);
 SAME(ROCPROFILER_KERNEL_SYMBOL, ROCPROFILER_CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER);
+SAME(ROCPROFILER_HOST_FUNCTION, ROCPROFILER_CODE_OBJECT_HOST_KERNEL_SYMBOL_REGISTER);
+SAME(ROCPROFILER_ENQUEUE, ROCPROFILER_KERNEL_DISPATCH_ENQUEUE);
 SAME(ROCPROFILER_REQUEST_COPY, ROCPROFILER_EXTERNAL_CORRELATION_REQUEST_MEMORY_COPY);
 SAME(ROCPROFILER_REQUEST_DISPATCH, ROCPROFILER_EXTERNAL_CORRELATION_REQUEST_KERNEL_DISPATCH);
 SAME(ROCPROFILER_HOST_TO_HOST, ROCPROFILER_MEMORY_COPY_HOST_TO_HOST);
@@ -61,6 +63,11 @@ SAME(ROCPROFILER_RESULT_BYTES, sizeof(rocprofiler_hip_api_retval_t));
 SAME(sizeof(rocprofiler_callback_tracing_hip_api_data_t) - ROCPROFILER_RESULT_BYTES,
 	offsetof(rocprofiler_callback_tracing_hip_api_data_t, retval));
 
+PLACE(call_data, arguments, callback_tracing_hsa_api_data_t, args);
+SAME(sizeof(uint64_t), sizeof(rocprofiler_hsa_api_retval_t));
+SAME(sizeof(rocprofiler_callback_tracing_hsa_api_data_t) - sizeof(uint64_t),
+	offsetof(rocprofiler_callback_tracing_hsa_api_data_t, retval));
+
 typedef rocprofiler_callback_tracing_code_object_kernel_symbol_register_data_t rocprofiler_symbol;
 PLACE(kernel_symbol, kernel, symbol, kernel_id);
 PLACE(kernel_symbol, code_object, symbol, code_object_id);
@@ -68,6 +75,16 @@ PLACE(kernel_symbol, name, symbol, kernel_name);
 PLACE(kernel_symbol, group_bytes, symbol, group_segment_size);
 PLACE(kernel_symbol, vector_registers, symbol, arch_vgpr_count);
 BEGINS(kernel_symbol, symbol);
+
+typedef rocprofiler_callback_tracing_code_object_host_kernel_symbol_register_data_t
+	rocprofiler_host;
+PLACE(host_function, kernel, host, kernel_id);
+PLACE(host_function, function, host, host_function);
+PLACE(host_function, name, host, device_function);
+BEGINS(host_function, host);
+
+PLACE(dispatch_call, kernel, callback_tracing_kernel_dispatch_data_t, dispatch_info.kernel_id);
+BEGINS(dispatch_call, callback_tracing_kernel_dispatch_data_t);
 
 SAME(sizeof(struct rocprofiler_header), sizeof(rocprofiler_record_header_t));
 PLACE(header, category, record_header_t, category);
@@ -108,9 +125,11 @@ PLACE(tool, data, tool_configure_result_t, tool_data);
 
 typedef rocprofiler_callback_tracing_code_object_load_data_t rocprofiler_object;
 SAME(ROCPROFILER_CODE_LOADED, ROCPROFILER_CODE_OBJECT_LOAD);
+SAME(ROCPROFILER_STORED_IN_FILE, ROCPROFILER_CODE_OBJECT_STORAGE_TYPE_FILE);
 SAME(ROCPROFILER_STORED_IN_MEMORY, ROCPROFILER_CODE_OBJECT_STORAGE_TYPE_MEMORY);
 PLACE(code_object, id, object, code_object_id);
 PLACE(code_object, agent, object, agent_id);
+PLACE(code_object, uri, object, uri);
 PLACE(code_object, load_base, object, load_base);
 PLACE(code_object, load_delta, object, load_delta);
 PLACE(code_object, storage, object, storage_type);
@@ -191,6 +210,63 @@ STREAM(hipEventRecord);
 STREAM(hipEventRecord_spt);
 #if HIP_RUNTIME_API_TABLE_STEP_VERSION >= 10
 STREAM(hipEventRecordWithFlags);
+#endif
+
+/* What hip_graphs.c reads of calls that make or change graphs. */
+#define ARGUMENT(name, member, place)                                                              \
+	SAME(place, offsetof(rocprofiler_hip_api_args_t, name.member) -                            \
+			    offsetof(rocprofiler_hip_api_args_t, name))
+#define GRAPH_NODE(name, node, graph, on)                                                          \
+	ARGUMENT(name, node, 0);                                                                   \
+	ARGUMENT(name, graph, 8);                                                                  \
+	ARGUMENT(name, on, 16);                                                                    \
+	ARGUMENT(name, numDependencies, 24)
+
+GRAPH_NODE(hipGraphAddKernelNode, pGraphNode, graph, pDependencies);
+GRAPH_NODE(hipGraphAddMemcpyNode, pGraphNode, graph, pDependencies);
+GRAPH_NODE(hipGraphAddMemcpyNode1D, pGraphNode, graph, pDependencies);
+GRAPH_NODE(hipGraphAddMemcpyNodeFromSymbol, pGraphNode, graph, pDependencies);
+GRAPH_NODE(hipGraphAddMemcpyNodeToSymbol, pGraphNode, graph, pDependencies);
+GRAPH_NODE(hipDrvGraphAddMemcpyNode, phGraphNode, hGraph, dependencies);
+GRAPH_NODE(hipGraphAddMemsetNode, pGraphNode, graph, pDependencies);
+ARGUMENT(hipGraphAddKernelNode, pNodeParams, 32);
+SAME(24, offsetof(hipKernelNodeParams, func));
+ARGUMENT(hipStreamBeginCapture, stream, 0);
+ARGUMENT(hipStreamEndCapture, stream, 0);
+ARGUMENT(hipStreamEndCapture, pGraph, 8);
+ARGUMENT(hipStreamWaitEvent, stream, 0);
+ARGUMENT(hipStreamWaitEvent, event, 8);
+ARGUMENT(hipGraphCreate, pGraph, 0);
+ARGUMENT(hipGraphDestroy, graph, 0);
+ARGUMENT(hipGraphExecDestroy, graphExec, 0);
+ARGUMENT(hipGraphClone, pGraphClone, 0);
+ARGUMENT(hipGraphClone, originalGraph, 8);
+ARGUMENT(hipGraphInstantiate, pGraphExec, 0);
+ARGUMENT(hipGraphInstantiate, graph, 8);
+ARGUMENT(hipGraphInstantiateWithFlags, pGraphExec, 0);
+ARGUMENT(hipGraphInstantiateWithFlags, graph, 8);
+ARGUMENT(hipGraphExecUpdate, hGraphExec, 0);
+ARGUMENT(hipGraphExecUpdate, hGraph, 8);
+ARGUMENT(hipGraphAddChildGraphNode, graph, 8);
+ARGUMENT(hipGraphRemoveDependencies, graph, 0);
+ARGUMENT(hipGraphExecKernelNodeSetParams, hGraphExec, 0);
+ARGUMENT(hipGraphExecChildGraphNodeSetParams, hGraphExec, 0);
+ARGUMENT(hipGraphNodeSetEnabled, hGraphExec, 0);
+ARGUMENT(hipGraphLaunch, graphExec, 0);
+ARGUMENT(hipModuleGetFunction, function, 0);
+ARGUMENT(hipModuleGetFunction, kname, 16);
+ARGUMENT(hipGetFuncBySymbol, functionPtr, 0);
+ARGUMENT(hipGetFuncBySymbol, symbolPtr, 8);
+#if HIP_RUNTIME_API_TABLE_STEP_VERSION >= 2
+ARGUMENT(hipStreamBeginCaptureToGraph, graph, 8);
+#endif
+#if HIP_RUNTIME_API_TABLE_STEP_VERSION >= 11
+ARGUMENT(hipLaunchKernelExC, config, 0);
+ARGUMENT(hipLaunchKernelExC, fPtr, 8);
+ARGUMENT(hipDrvLaunchKernelEx, config, 0);
+ARGUMENT(hipDrvLaunchKernelEx, f, 8);
+SAME(AMD_CONFIGURATION_STREAM, offsetof(hipLaunchConfig_t, stream));
+SAME(AMD_CONFIGURATION_STREAM, offsetof(HIP_LAUNCH_CONFIG, hStream));
 #endif
 
 static void structures_are_those_of_the_real_headers(void)

@@ -3,6 +3,7 @@
  * This program is executed for them, as xpuprof is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/rights.h"
 #include "capture/files.h"
 #include "folder.h"
 #include "sandbox/child.h"
@@ -559,6 +561,33 @@ static void none_can_do_more_than_it_is_there_for(void)
 	CHECK(is_killed(status_of(confine_opener, read_memory)));
 }
 
+/* The wait status of one that confines itself as root without a capability. */
+static int confined_without(int capability, int (*confine)(void))
+{
+	int status = -1;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		_exit(rights_keep(~(1ull << capability)) ? 98 : confine() ? 99 : 0);
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static void who_loads_a_library_is_certainly_not_root(void)
+{
+	if (geteuid()) {
+		SKIP("not root");
+		return;
+	}
+	CHECK(status_of(confine_loader, do_nothing) == 0);
+	CHECK(confined_without(CAP_SETUID, confine_loader) == 99);
+	CHECK(confined_without(CAP_SETGID, confine_loader) == 99);
+	/* What cannot open anything can stay. */
+	CHECK(confined_without(CAP_SETUID, confine_reader) == 0);
+}
+
 static void facts_out_of_bounds_are_refused(void)
 {
 	struct file_facts good = {.build_id_size = 20, .code_count = 1}, bad;
@@ -640,6 +669,7 @@ int main(int argc, char **argv)
 	RUN(questions_that_are_not_answered_have_a_bound_in_bytes);
 	RUN(what_is_asked_of_no_program_is_an_error);
 	RUN(none_can_do_more_than_it_is_there_for);
+	RUN(who_loads_a_library_is_certainly_not_root);
 	RUN(facts_out_of_bounds_are_refused);
 	shell("rm -f file link pipe mine");
 	rmdir(folder);

@@ -269,10 +269,11 @@ SIM_TEST(serialized_samples_name_their_launch, "", "1")
 	uint32_t ids[PCS];
 	size_t count = 0;
 
-	start_sampled();
+	load_sampling();
 	OK(c.ActivityRegisterCallbacks(buffer_request, buffer_complete));
 	OK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
-	OK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	OK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)); /* not after sampling */
+	start_sampled();
 	OK(configure(PERIOD, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED));
 	run_slow();
 	run_slow();

@@ -84,17 +84,17 @@ static void cpu_and_gpu_time_are_kept_apart_in_totals(void)
 {
 	struct tree *t = new_tree();
 	uint32_t f = child(t, 0, TREE_C, 0, "f"), g = child(t, f, TREE_GPU_KERNEL, 0, "g");
-	struct tree_time *totals = NULL;
+	struct tree_totals totals;
 
 	CHECK(!tree_add_time(t, f, 10));
 	CHECK(!tree_add_time(t, g, 7));
 	CHECK(!tree_add_time(t, f, 5));
 	CHECK(tree_total(t).cpu == 15 && tree_total(t).gpu == 7);
-	CHECK(!tree_totals(t, &totals));
-	CHECK(totals[f].cpu == 15 && totals[f].gpu == 7);
-	CHECK(totals[g].cpu == 0 && totals[g].gpu == 7);
-	CHECK(totals[0].cpu == 15 && totals[0].gpu == 7);
-	free(totals);
+	CHECK(!tree_totals_init(&totals, t));
+	CHECK(tree_totals_of(&totals, f).cpu == 15 && tree_totals_of(&totals, f).gpu == 7);
+	CHECK(tree_totals_of(&totals, g).cpu == 0 && tree_totals_of(&totals, g).gpu == 7);
+	CHECK(tree_totals_of(&totals, 0).cpu == 15 && tree_totals_of(&totals, 0).gpu == 7);
+	tree_totals_release(&totals);
 	tree_free(t);
 }
 
@@ -103,15 +103,15 @@ static void what_stands_on_a_gpu_frame_is_gpu_time(void)
 	struct tree *t = new_tree();
 	uint32_t f = child(t, 0, TREE_C, 0, "f"), g = child(t, f, TREE_GPU_KERNEL, 0, "g");
 	uint32_t note = child(t, g, TREE_NOTE, 0, "[not sampled]");
-	struct tree_time *totals = NULL;
+	struct tree_totals totals;
 
 	CHECK(!tree_add_time(t, f, 10));
 	CHECK(!tree_add_time(t, note, 7));
 	CHECK(tree_total(t).cpu == 10 && tree_total(t).gpu == 7);
-	CHECK(!tree_totals(t, &totals));
-	CHECK(totals[note].gpu == 7 && totals[g].gpu == 7 && totals[f].gpu == 7 &&
-		totals[f].cpu == 10);
-	free(totals);
+	CHECK(!tree_totals_init(&totals, t));
+	CHECK(tree_totals_of(&totals, note).gpu == 7 && tree_totals_of(&totals, g).gpu == 7 &&
+		tree_totals_of(&totals, f).gpu == 7 && tree_totals_of(&totals, f).cpu == 10);
+	tree_totals_release(&totals);
 	tree_free(t);
 }
 
@@ -119,7 +119,7 @@ static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
 {
 	struct tree *t = new_tree(), *reversed = NULL;
 	uint32_t a = child(t, 0, TREE_C, 0, "a"), b = child(t, 0, TREE_C, 0, "b"), root, leaf;
-	struct tree_time *totals = NULL;
+	struct tree_totals totals;
 
 	CHECK(!tree_add_time(t, child(t, a, TREE_C, 0, "leaf"), 5));
 	CHECK(!tree_add_time(t, child(t, b, TREE_C, 0, "leaf"), 7));
@@ -130,14 +130,15 @@ static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
 	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 &&
 		tree_total(reversed).gpu == 20);
 	leaf = child(reversed, 0, TREE_C, 0, "leaf");
-	CHECK(!tree_totals(reversed, &totals));
-	CHECK(totals[leaf].cpu == 12 && totals[child(reversed, leaf, TREE_C, 0, "b")].cpu == 7);
+	CHECK(!tree_totals_init(&totals, reversed));
+	CHECK(tree_totals_of(&totals, leaf).cpu == 12 &&
+		tree_totals_of(&totals, child(reversed, leaf, TREE_C, 0, "b")).cpu == 7);
 	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
-	CHECK(totals[root].gpu == 20 && totals[root].cpu == 0 &&
+	CHECK(tree_totals_of(&totals, root).gpu == 20 && tree_totals_of(&totals, root).cpu == 0 &&
 		tree_nodes(reversed)[root].self == 20);
-	CHECK(totals[child(reversed, 0, TREE_C, 0, "a")].cpu == 1);
+	CHECK(tree_totals_of(&totals, child(reversed, 0, TREE_C, 0, "a")).cpu == 1);
 	CHECK(tree_node_count(reversed) == 7);
-	free(totals);
+	tree_totals_release(&totals);
 	tree_free(reversed);
 	tree_free(t);
 }
@@ -219,7 +220,7 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 {
 	struct tree *t = new_tree();
 	uint32_t kernel = child(t, 0, TREE_GPU_KERNEL, 0, "k"), note, file;
-	struct tree_time *totals;
+	struct tree_totals totals;
 	struct tree_walk w;
 
 	note = child(t, kernel, TREE_NOTE, 0, "-");
@@ -229,14 +230,15 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 		t, child(t, child(t, note, TREE_NOTE, 0, "-"), TREE_GPU_SOURCE, 0, "l.cu"), 4));
 	CHECK(!tree_add_time(t, child(t, kernel, TREE_GPU_SOURCE, 0, "beside"), 1));
 	tree_dissolve(t, is_note);
-	CHECK(!tree_totals(t, &totals));
-	CHECK(totals[kernel].gpu == 12 && totals[note].gpu == 0 && tree_nodes(t)[kernel].self == 2);
+	CHECK(!tree_totals_init(&totals, t));
+	CHECK(tree_totals_of(&totals, kernel).gpu == 12 && tree_totals_of(&totals, note).gpu == 0 &&
+		tree_nodes(t)[kernel].self == 2);
 	CHECK(tree_nodes(t)[file].parent == kernel);
 	w = tree_walk_begin(t);
 	for (int n = 0; n < 4; n++)
 		CHECK(tree_walk_next(&w) && w.node != note && w.depth == (n ? 2 : 1));
 	CHECK(!tree_walk_next(&w));
-	free(totals);
+	tree_totals_release(&totals);
 	tree_free(t);
 }
 

@@ -84,6 +84,17 @@ static void the_drivers_library_is_one_of_them(void)
 		CHECK(!(*v)->driver_library || vendor_is_gpu_library((*v)->driver_library));
 }
 
+static void a_driver_that_another_apis_maps_is_no_use_of_its_own(void)
+{
+	uint32_t level_zero = vendor_apis_of_driver("/usr/lib/libze_intel_gpu.so.1"),
+		 opencl = vendor_apis_of_driver("/usr/lib/intel-opencl/libigdrcl.so");
+
+	CHECK(level_zero && opencl && level_zero != opencl);
+	CHECK(vendor_apis_used(level_zero) == level_zero && vendor_apis_used(opencl) == opencl);
+	CHECK(vendor_apis_used(level_zero | opencl) == opencl);
+	CHECK(!vendor_apis_used(0));
+}
+
 int main(void)
 {
 	RUN(a_call_is_of_the_api_that_its_name_begins_with);
@@ -93,5 +104,6 @@ int main(void)
 	RUN(functions_of_the_program_are_no_stubs);
 	RUN(libraries_between_a_program_and_its_gpu_are_identified_by_their_files);
 	RUN(the_drivers_library_is_one_of_them);
+	RUN(a_driver_that_another_apis_maps_is_no_use_of_its_own);
 	return tap_end();
 }

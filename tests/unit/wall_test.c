@@ -9,9 +9,12 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
+#include "view/fold/slice_sums.h"
+#include "view/stalls/kept.h"
 #include "view/waits/gpu_waits.h"
 #include "view/wall/wall.h"
 #include "view/wall/events.h"
+#include "view/wall/kept.h"
 #include "view/wall/thread.h"
 
 static uint64_t seed = 1;
@@ -46,16 +49,24 @@ static struct gpu_wait wait_for(uint32_t kind, uint64_t start_ns, uint64_t end_n
 		.kind = kind};
 }
 
+static int add_part(void *sums, uint64_t key, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t *sum = map_get(sums, key);
+
+	return map_put(sums, key, (sum ? *sum : 0) + to_ns - from_ns);
+}
+
 /* "A40 i50 -10": key of the run, i for idle, - for others; in this order. */
 static const char *divided(
 	const struct gpu_wait *waits, size_t wait_count, struct gpu_run *runs, size_t run_count)
 {
 	static char text[1024];
 	struct map sums = MAP_INIT;
+	const struct gpu_wait_parts parts = {&sums, add_part};
 	size_t at = 0;
 
 	text[0] = 0;
-	CHECK(!gpu_waits_divide(waits, wait_count, runs, run_count, lanes, LANES, &sums, NULL));
+	CHECK(!gpu_waits_divide(waits, wait_count, runs, run_count, lanes, LANES, &parts));
 	for (uint32_t what = 0; what < 28; what++) {
 		const uint64_t *ns = map_get(&sums, (what + 2) % 28);
 
@@ -176,6 +187,7 @@ static void random_waits_are_divided_as_a_look_at_every_moment_says(void)
 		size_t count = random_runs(runs);
 		struct gpu_wait waits[6];
 		struct map sums = MAP_INIT;
+		const struct gpu_wait_parts parts = {&sums, add_part};
 		bool same = true;
 
 		memcpy(sorted, runs, sizeof(runs));
@@ -188,7 +200,7 @@ static void random_waits_are_divided_as_a_look_at_every_moment_says(void)
 			waits[n].device = (uint32_t)random_below(2);
 			waits[n].launched_ns = random_below(2) ? start_ns : start_ns / 2;
 		}
-		CHECK(!gpu_waits_divide(waits, 6, sorted, count, lanes, LANES, &sums, NULL));
+		CHECK(!gpu_waits_divide(waits, 6, sorted, count, lanes, LANES, &parts));
 		for (uint32_t n = 0; n < 6; n++) {
 			uint64_t expected[GPU_WAIT_WORK + RUNS] = {0};
 
@@ -449,17 +461,17 @@ static void build(struct view_result *v, size_t most)
 
 static uint64_t time_of_thread(const struct view_result *v, uint32_t tid)
 {
-	struct tree_time *totals;
+	struct tree_totals totals;
 	uint64_t ns = 0;
 
-	CHECK(!tree_totals(v->tree, &totals));
+	CHECK(!tree_totals_init(&totals, v->tree));
 	for (size_t n = 0; n < tree_node_count(v->tree); n++) {
 		const struct tree_frame *f = &tree_frames(v->tree)[tree_nodes(v->tree)[n].frame];
 
 		if (f->kind == TREE_THREAD && f->number == tid)
-			ns += totals[n].cpu + totals[n].gpu;
+			ns += tree_totals_of(&totals, n).cpu + tree_totals_of(&totals, n).gpu;
 	}
-	free(totals);
+	tree_totals_release(&totals);
 	return ns;
 }
 
@@ -508,6 +520,161 @@ static void reading_in_stretches_changes_nothing(void)
 	CHECK(strlen(before) > 1000);
 	CHECK_TEXT(in_words(&v), before);
 	view_result_release(&v);
+}
+
+/* ------------------------------------------------------------------ kept in memory */
+
+#define MOMENTS	    20000
+#define MOMENT_KEYS 300
+
+static uint64_t naively_before(const struct moment *m, uint32_t key, uint64_t time_ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t n = 0; n < MOMENTS; n++)
+		if (m[n].key == key && m[n].begin_ns < time_ns)
+			sum += !m[n].is_time || m[n].amount < time_ns - m[n].begin_ns
+				       ? m[n].amount
+				       : time_ns - m[n].begin_ns;
+	return sum;
+}
+
+static uint64_t before(const struct moment_sums *sums, uint32_t key)
+{
+	return key < sums->count ? sums->items[key] : 0;
+}
+
+static void of_any_key_what_lies_before_any_time_is_known(void)
+{
+	struct moment *made = calloc(MOMENTS, sizeof(*made));
+	struct moments moments = {0};
+	uint64_t now_ns = 1ull << 40;
+	bool same = true;
+
+	CHECK(made);
+	for (size_t n = 0; n < MOMENTS; n++, now_ns += random_below(3) * random_below(1000)) {
+		uint32_t key = (uint32_t)random_below(MOMENT_KEYS);
+
+		made[n] = (struct moment){
+			now_ns, random_below(key % 7 ? 5000 : 1u << 31), key, key % 2};
+		CHECK(!moments_add(&moments, &made[n]));
+	}
+	CHECK(moments.marks.count >= 4);
+	for (int round = 0; round < 20; round++) {
+		struct moments_look look = {0};
+		uint64_t at_ns = 1ull << 40;
+
+		for (int step = 0; step < 4; step++) {
+			uint32_t key = (uint32_t)random_below(MOMENT_KEYS);
+
+			at_ns += random_below(now_ns - at_ns);
+			CHECK(!moments_look_until(&look, &moments, at_ns));
+			same = same && before(&look.sums, key) == naively_before(made, key, at_ns);
+		}
+		moments_look_release(&look);
+	}
+	CHECK(same);
+	for (uint32_t key = 0; key < MOMENT_KEYS; key++)
+		CHECK(before(&moments.sums, key) == naively_before(made, key, UINT64_MAX));
+	moments_release(&moments);
+	free(made);
+}
+
+struct shown {
+	struct profile_reader *done;
+	struct range_known known;
+	struct slice_sums sums;
+	struct stalls_kept stalls;
+	struct wall_kept wall;
+	struct view_options options;
+	struct profile_clip clip;
+	struct profile_span spans[2];
+	bool threads[THREADS + 1];
+};
+
+static void open_shown(struct shown *s, size_t most)
+{
+	struct profile_event e;
+	int more;
+
+	*s = (struct shown){0};
+	CHECK(!profile_reader_open(&s->done, path));
+	while ((more = profile_reader_next(s->done, &e)) > 0)
+		continue;
+	CHECK(!more);
+	s->known.done = s->done;
+	CHECK(!wall_kept_read_within(&s->wall, &s->known, most) && s->wall.read);
+	s->options.range.known = &s->known;
+	s->options.stalls = &s->stalls;
+	s->options.wall = &s->wall;
+}
+
+static void close_shown(struct shown *s)
+{
+	stalls_kept_release(&s->stalls);
+	wall_kept_release(&s->wall);
+	profile_reader_close(s->done);
+}
+
+/* One or two stretches of time, all threads or some. */
+static void choose_part(struct shown *s)
+{
+	uint64_t at_ns = 0;
+
+	s->clip = (struct profile_clip){.spans = s->spans, .span_count = 1 + random_below(2)};
+	for (size_t n = 0; n < s->clip.span_count; n++) {
+		s->spans[n].from_ns = at_ns + random_below(SPAN_NS / 2);
+		s->spans[n].to_ns = s->spans[n].from_ns + 1 + random_below(SPAN_NS / 2);
+		at_ns = s->spans[n].to_ns + 1;
+	}
+	if (!random_below(4))
+		s->spans[s->clip.span_count - 1].to_ns = UINT64_MAX;
+	for (size_t n = 0; n <= THREADS; n++)
+		s->threads[n] = random_below(2);
+	if (random_below(2)) {
+		s->clip.threads = s->threads;
+		s->clip.thread_count = THREADS + 1;
+	}
+}
+
+static const char *part_in_words(const struct shown *s, bool kept, bool whole)
+{
+	struct view_options options = s->options;
+	struct profile_reader *r;
+	struct view_result v = {0};
+	const char *text;
+
+	options.sums = kept ? &s->sums : NULL;
+	CHECK(!tree_new(&v.tree) && !profile_reader_open_again(&r, s->done));
+	profile_reader_clip(r, whole ? NULL : &s->clip);
+	CHECK(!wall_build_within(r, &options, &v, 200) && !tree_sort(v.tree));
+	text = in_words(&v);
+	view_result_release(&v);
+	profile_reader_close(r);
+	return text;
+}
+
+static void any_part_from_memory_is_that_from_the_file(void)
+{
+	static char from_file[65536];
+	size_t words = 0;
+
+	for (int round = 0; round < 12; round++) {
+		struct made m = {.others = round % 2};
+		struct shown s;
+
+		write_mess(&m);
+		open_shown(&s, 200);
+		for (int part = 0; part < 12; part++) {
+			choose_part(&s);
+			snprintf(from_file, sizeof(from_file), "%s",
+				part_in_words(&s, false, !part));
+			CHECK_TEXT(part_in_words(&s, true, !part), from_file);
+			words += strlen(from_file);
+		}
+		close_shown(&s);
+	}
+	CHECK(words > 12 * 12 * 500);
 }
 
 #define LONG_WAITS   40000
@@ -559,7 +726,7 @@ static void what_is_outside_of_a_stretch_is_not_read_again(void)
 
 	write_long_recording();
 	CHECK(!profile_reader_open(&r, path) && !stalls_init(&stalls, r, &options, NULL));
-	wall_events_init(&e, r, &options, LONG_WAITS / 2, &stalls);
+	wall_events_init(&e, r, &options, LONG_WAITS / 2, NULL, &stalls);
 	CHECK(wall_events_first(&e, r) == 1 && e.chunks.items.items[0].last_ns < e.to_ns);
 	sum_ns = time_of_waits(&e);
 	damage_at(e.chunks.items.items[0].begin + 1000);
@@ -687,6 +854,8 @@ int main(void)
 	RUN(whatever_is_told_the_parts_are_the_whole);
 	RUN(of_random_profiles_each_thread_has_its_life_to_the_nanosecond);
 	RUN(reading_in_stretches_changes_nothing);
+	RUN(of_any_key_what_lies_before_any_time_is_known);
+	RUN(any_part_from_memory_is_that_from_the_file);
 	RUN(what_is_outside_of_a_stretch_is_not_read_again);
 	RUN(work_of_graphs_is_waited_for_where_they_were_launched);
 	RUN(a_pause_of_hours_is_one_of_few_stretches);

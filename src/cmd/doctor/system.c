@@ -413,13 +413,14 @@ void check_debug_files(struct doctor *d, struct finding *f)
 
 void check_metrics(struct doctor *d, struct finding *f)
 {
-	if (http_supported()) {
+	if (!http_check()) {
 		finding_is(f, FINDING_OK, "monitors can be served to Prometheus");
 		return;
 	}
-	finding_is(f, FINDING_LIMITED,
-		"built without libmicrohttpd: monitors cannot be served to Prometheus");
-	finding_step(f, "install it (Debian: libmicrohttpd-dev) and build again");
+	finding_is(
+		f, FINDING_LIMITED, "no pages, and no monitors for Prometheus: %s", error_text());
+	finding_step(f, "install libmicrohttpd (Debian: libmicrohttpd12; to build with it: "
+			"libmicrohttpd-dev)");
 }
 
 /* The kernel's rules for ptrace(2), with those of the Yama module. */

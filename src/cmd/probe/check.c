@@ -94,14 +94,33 @@ static int show(const struct bodies *b)
 	return EXIT_FAILED;
 }
 
-static int check_object(const struct ebpf_object *o, const struct bodies_options *options)
+static int show_patches(const struct bodies *b)
+{
+	struct buf text = BUF_INIT;
+	int error;
+
+	if (bodies_as_patches(b, &text))
+		return cmd_failed();
+	for (size_t i = 0; i < text.size; i++)
+		if (text.data[i] == '\t')
+			text.data[i] = ' ';
+	error = cmd_print(STDOUT_FILENO, &text);
+	buf_release(&text);
+	if (!error)
+		return EXIT_OK;
+	cmd_error("cannot print: %s", strerror(-error));
+	return EXIT_FAILED;
+}
+
+static int check_object(
+	const struct ebpf_object *o, const struct bodies_options *options, bool as_patches)
 {
 	struct bodies b;
 	int status;
 
 	if (bodies_make(&b, o, options))
 		return cmd_failed();
-	status = show(&b);
+	status = as_patches ? show_patches(&b) : show(&b);
 	bodies_release(&b);
 	return status;
 }
@@ -117,19 +136,20 @@ int probe_list(void)
 	return EXIT_OK;
 }
 
-static int check_tool(const struct ebpf_tool *tool, const struct bodies_options *options)
+static int check_tool(
+	const struct ebpf_tool *tool, const struct bodies_options *options, bool as_patches)
 {
 	struct ebpf_object *o;
 	int status;
 
 	if (ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start)))
 		return cmd_failed();
-	status = check_object(o, options);
+	status = check_object(o, options, as_patches);
 	ebpf_object_close(o);
 	return status;
 }
 
-static int check_file(const char *path, const struct bodies_options *options)
+static int check_file(const char *path, const struct bodies_options *options, bool as_patches)
 {
 	struct user user;
 	struct ebpf_object *o;
@@ -139,16 +159,16 @@ static int check_file(const char *path, const struct bodies_options *options)
 	if (error) {
 		status = cmd_failed();
 	} else {
-		status = check_object(o, options);
+		status = check_object(o, options, as_patches);
 		ebpf_object_close(o);
 	}
 	user_release(&user);
 	return status;
 }
 
-int probe_check(const char *what, const struct bodies_options *options)
+int probe_check(const char *what, const struct bodies_options *options, bool as_patches)
 {
 	const struct ebpf_tool *tool = ebpf_tool_named(what);
 
-	return tool ? check_tool(tool, options) : check_file(what, options);
+	return tool ? check_tool(tool, options, as_patches) : check_file(what, options, as_patches);
 }

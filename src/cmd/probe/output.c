@@ -65,6 +65,7 @@ int output_tables(struct probe_output *o, bool is_last)
 	if (!error && is_last && o->request->kernels) {
 		buf_putc(&out, '\n');
 		tables_kernels_put(&out, o->server, UINT32_MAX);
+		tables_unprobed_put(&out, o->server, UINT32_MAX);
 	}
 	if (!error && !is_last)
 		buf_putc(&out, '\n');
@@ -100,6 +101,7 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "loops_too_long", l.arena[ARENA_LOSS_FUEL]);
 	json_number(w, "hash_full", l.arena[ARENA_LOSS_FULL]);
 	json_number(w, "threads_without_place", l.arena[ARENA_LOSS_THREADS]);
+	json_number(w, "accesses_without_place", s->sites_beyond);
 	json_number(w, "records_dropped", l.dropped);
 	json_number(w, "records_unread", l.unread);
 	json_number(w, "records_left_out", o->left_out);
@@ -107,9 +109,11 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "contexts_cut", l.cut);
 	json_number(w, "contexts_without_programs", s->arenas_lost);
 	json_number(w, "images_of_machine_code", s->fates[PROBE_FATE_NO_TEXT]);
+	json_number(w, "images_without_names", s->fates[PROBE_FATE_NO_NAMES]);
 	json_number(w, "images_unreadable", s->fates[PROBE_FATE_UNREADABLE]);
 	json_number(w, "images_refused", s->fates[PROBE_FATE_REFUSED]);
 	json_number(w, "images_of_smaller_blocks", s->fates[PROBE_FATE_SMALLER]);
+	json_number(w, "images_not_patched", s->fates[PROBE_FATE_NOT_PATCHED]);
 	json_number(w, "unseen_accesses", s->fates[PROBE_FATE_UNSEEN_ACCESSES]);
 	json_number(w, "unseen_exits", s->fates[PROBE_FATE_UNSEEN_EXITS]);
 	json_number(w, "notes_lost", s->notes_lost);
@@ -129,6 +133,7 @@ int output_json(struct probe_output *o)
 	buf_printf(&out, "[%s]", buf_text(&o->records));
 	json_contexts(o, &w);
 	tables_kernels_json(&w, o->server);
+	tables_unprobed_json(&w, o->server);
 	json_losses(o, &w);
 	json_end(&w, '}');
 	buf_putc(&out, '\n');
@@ -188,6 +193,8 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, l.arena[ARENA_LOSS_FULL], "times an entry found no place in a hash");
 	lost(out, l.arena[ARENA_LOSS_THREADS],
 		"times a thread had no place in a per-thread array (--threads)");
+	lost(out, s->sites_beyond,
+		"accesses in kernels had no place in an array by access (--accesses)");
 	lost(out, l.dropped, "records were dropped: the ring was full");
 	lost(out, l.unread, "records were not read: the program ended while they were written");
 	lost(out, l.never, "contexts ended before their maps could be read");
@@ -195,6 +202,15 @@ void output_losses(struct buf *out, const struct server *s)
 	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts ran without programs");
 	lost(out, s->fates[PROBE_FATE_NO_TEXT],
 		"images have machine code only, no PTX: their kernels ran without programs");
+	lost(out, s->fates[PROBE_FATE_PATCHED],
+		"kernels of machine code were patched by the Sanitizer library, and slower for it "
+		"(see --sanitizer in 'man xpuprof-probe')");
+	lost_images(out, s, PROBE_FATE_NOT_PATCHED,
+		"kernels or images of machine code could not be patched, and ran without programs");
+	lost(out, s->unprobed.count,
+		"kernels that the programs are for ran without them (--kernels lists them)");
+	lost(out, s->fates[PROBE_FATE_NO_NAMES],
+		"images have machine code whose kernels' names were not all read");
 	lost_images(out, s, PROBE_FATE_UNREADABLE, "images could not be read, and ran as they are");
 	lost_images(out, s, PROBE_FATE_REFUSED,
 		"images with programs were refused by the driver, and ran as they are");

@@ -75,6 +75,10 @@ static int run(struct probe_request *r, int argc, char **argv, int first)
 		return options_wrong(&usage, "-o records; 'xpuprof report --probes' prints");
 	if (r->interval > 0 && r->programs.plan.turn_ns && !r->output)
 		return options_wrong(&usage, "--cost prints once, and does not go with -i");
+	if (r->sanitizer && (r->output || r->programs.plan.turn_ns))
+		return options_wrong(&usage, "--sanitizer does not go with -o or --cost: its "
+					     "library takes the interface "
+					     "that recordings need");
 	if (r->programs.plan.turn_ns && !r->output)
 		return probe_cost(r, argv + first);
 	if (r->output)
@@ -91,6 +95,7 @@ int cmd_probe(int argc, char **argv)
 {
 	const char *check = NULL;
 	unsigned long map_memory = LAYOUT_MAP_BYTES / MIB, threads = LAYOUT_THREADS;
+	unsigned long accesses = LAYOUT_ACCESSES;
 	bool per_thread = false, per_warp = false, list = false;
 	struct probe_request r = {.rows = PROBE_ROWS};
 	struct check_options *allowed = &r.programs.plan.bodies.check;
@@ -124,10 +129,14 @@ int cmd_probe(int argc, char **argv)
 			"memory that one map may take (256)"),
 		OPTION_NUMBER(0, "threads", "N", &threads, 1, 1ul << 32,
 			"threads that per-thread arrays have values for (1048576)"),
+		OPTION_NUMBER(0, "accesses", "N", &accesses, 1, 1ul << 20,
+			"accesses in the code that arrays by access have values for (2000)"),
 		OPTION_FLAG(0, "allow-exit", &allowed->allow_exit,
 			"programs may end the thread they run in"),
 		OPTION_FLAG(0, "allow-reads", &allowed->allow_reads,
 			"programs may read any memory; nothing guards it"),
+		OPTION_FLAG(0, "sanitizer", &r.sanitizer,
+			"also in kernels of machine code only, by the Sanitizer library: slower"),
 		OPTION_FLAG(0, "as-root", &r.as_root,
 			"under sudo, run the command as root and not as you"),
 		OPTION_STRING(0, "check", "FILE", &check,
@@ -137,8 +146,8 @@ int cmd_probe(int argc, char **argv)
 	};
 	int first = parse(&r, specs, argc, argv), status;
 
-	r.programs.plan.bodies.layout =
-		(struct layout_options){.threads = threads, .map_bytes = map_memory * MIB};
+	r.programs.plan.bodies.layout = (struct layout_options){
+		.threads = threads, .map_bytes = map_memory * MIB, .accesses = (uint32_t)accesses};
 	r.programs.plan.measures = r.kernels;
 	r.programs.plan.per_thread = per_thread ? 1 : per_warp ? 0 : -1;
 	if (first < 0)
@@ -150,7 +159,7 @@ int cmd_probe(int argc, char **argv)
 	else if (list)
 		status = probe_list();
 	else
-		status = check ? probe_check(check, &r.programs.plan.bodies)
+		status = check ? probe_check(check, &r.programs.plan.bodies, r.sanitizer)
 			       : run(&r, argc, argv, first);
 	programs_release(&r.programs);
 	return status;

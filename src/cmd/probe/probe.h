@@ -16,11 +16,12 @@ struct probe_request {
 	unsigned long rows;
 	const char *output; /* NULL: nothing is recorded */
 	bool json, kernels, as_root;
+	bool sanitizer; /* programs run in machine code, too */
 };
 
 /* --list, --check: the exit status. */
 int probe_list(void);
-int probe_check(const char *what, const struct bodies_options *options);
+int probe_check(const char *what, const struct bodies_options *options, bool as_patches);
 /* Runs the command with the programs in its kernels; `command` ends with a NULL. The exit status,
  * or it ends like the command. */
 int probe_run(struct probe_request *request, char **command);

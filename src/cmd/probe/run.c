@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/probe/probe.h"
 #include "probe/kernel_programs.h"
+#include "probe/sanitizer.h"
 #include "record/preload.h"
 #include "record/runtime_dir.h"
 #include "record/target.h"
@@ -213,11 +214,13 @@ static int run_command(struct run *r, char **command)
 	return status;
 }
 
-static void warn(const struct plan *plan)
+static void warn(const struct plan *plan, bool sanitizer)
 {
 	struct buf lines = BUF_INIT, out = BUF_INIT;
 
 	plan_warn(plan, &lines);
+	if (sanitizer)
+		plan_warn_patches(plan, &lines);
 	for (const char *at = buf_text(&lines); *at;) {
 		size_t length = strcspn(at, "\n");
 
@@ -229,18 +232,36 @@ static void warn(const struct plan *plan)
 	buf_release(&out);
 }
 
+static const char *user_getenv(void *user, const char *name)
+{
+	return target_user_getenv(user, name);
+}
+
+/* The library in the command loads it. */
+static int set_sanitizer(struct target_user *u)
+{
+	struct buf path = BUF_INIT;
+	int error = sanitizer_find(user_getenv, u, &path);
+
+	error = error ?: target_user_setenv(u, PROBE_ENV_SANITIZER, buf_text(&path));
+	buf_release(&path);
+	return error;
+}
+
 static int prepare_and_run(struct run *r, char **command)
 {
 	int error = target_check_command(&r->user, command[0]), status;
 
 	if (error)
 		return exec_status(error);
+	if (r->request->sanitizer && set_sanitizer(&r->user))
+		return cmd_failed();
 	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
 		kernel_programs_open(
 			&r->kernel, &r->plan, &r->request->programs, &r->user.account) ||
 		signals_open(&r->signals))
 		return cmd_failed();
-	warn(&r->plan);
+	warn(&r->plan, r->request->sanitizer);
 	status = open_server(r) ? cmd_failed() : run_command(r, command);
 	target_close(&r->target);
 	if (r->has_server)

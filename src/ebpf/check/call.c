@@ -53,8 +53,9 @@ static int check_map(struct checking *c, struct call *call, unsigned int n)
 {
 	const struct value *v = argument(c, n);
 	const struct ebpf_map *m;
-	bool for_ring = call->helper->id != HELPER_LOOKUP && call->helper->id != HELPER_UPDATE &&
-			call->helper->id != HELPER_DELETE;
+	bool by_access = call->helper->id == HELPER_OF_ACCESS;
+	bool for_ring = !by_access && call->helper->id != HELPER_LOOKUP &&
+			call->helper->id != HELPER_UPDATE && call->helper->id != HELPER_DELETE;
 
 	if (v->kind != VALUE_MAP)
 		return wrong(c, call, n, "no map");
@@ -62,7 +63,8 @@ static int check_map(struct checking *c, struct call *call, unsigned int n)
 	if (!m->kind)
 		return refuse(c, "map '%s' is of type %u, which GPU programs cannot use", m->name,
 			m->type);
-	if ((m->kind->shape == EBPF_RING) != for_ring)
+	if ((m->kind->shape == EBPF_RING) != for_ring ||
+		(m->kind->shape == EBPF_SITES) != by_access)
 		return refuse(c, "%s (%d) is not for map '%s', which is a %s", call->helper->name,
 			call->helper->id, m->name, m->kind->name);
 	if (call->helper->id == HELPER_DELETE && m->kind->shape != EBPF_HASH)
@@ -187,7 +189,7 @@ static bool is_there(const struct checking *c, const struct ebpf_map *m)
 static struct value look_up(struct checking *c, const struct call *call)
 {
 	uint32_t identity = state_lookup_identity(c->step);
-	bool there = is_there(c, map_at(c, call->map));
+	bool there = call->helper->id == HELPER_OF_ACCESS || is_there(c, map_at(c, call->map));
 	struct value v = {
 		.kind = VALUE_ELEMENT,
 		.which = call->map,
@@ -239,6 +241,7 @@ static struct value result_of(struct checking *c, const struct call *call)
 {
 	switch (call->helper->id) {
 	case HELPER_LOOKUP:
+	case HELPER_OF_ACCESS:
 		return look_up(c, call);
 	case HELPER_RING_RESERVE:
 		return reserve(c, call);

@@ -135,15 +135,21 @@ static int translate(const struct making *m, size_t i)
 		.program = p,
 		.pair = pair_of(m, p),
 		.parameters = parameters_of(&m->flows[i], a),
+		.site_copies = 1,
 		.texts = a->texts.items,
 		.text_count = a->texts.count,
 	};
+	const struct map_place *sites = body_site_map(&m->flows[i], a, &b->layout);
 	struct body_options options = {
 		.program = (uint16_t)(m->options->layout.first_program + i),
 		.keeps_cookie = p->site.where == EBPF_AT_ENTRY && body.pair >= 0,
 		.once_per_warp = !p->site.per_thread && p->site.where != EBPF_ALONE,
 	};
 
+	if (sites) {
+		body.site_copies = sites->copies;
+		body.site_stride = sites->stride;
+	}
 	if (vec_push(&b->items, body))
 		return no_memory();
 	return body_translate(&b->items.items[i].text, &m->flows[i], a, &b->layout, &options);
@@ -202,6 +208,8 @@ void body_probe(const struct body *b, struct ptx_body *ret)
 		/* Of a kernel that is made for it. */
 		.kernels = site->where == EBPF_ALONE ? b->program->name : site->pattern,
 		.text = buf_text(&b->text),
+		.site_copies = b->site_copies,
+		.site_stride = b->site_stride,
 		.version = BODY_PTX,
 		.sm = BODY_SM,
 	};

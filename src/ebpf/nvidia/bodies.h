@@ -21,6 +21,9 @@ struct body {
 	/* A bit for each of the kernel's parameters that it reads; those that a kernel does not
 	 * have are 0. */
 	uint16_t parameters;
+	/* Of the one array by access that it uses; 1 copy where there is none. */
+	uint32_t site_copies;
+	uint64_t site_stride;
 	/* Of its texts that are printed; their numbers are in the records. */
 	char **texts;
 	size_t text_count;
@@ -37,6 +40,11 @@ struct bodies {
 int bodies_make(
 	struct bodies *b, const struct ebpf_object *o, const struct bodies_options *options);
 void bodies_release(struct bodies *b);
+/* What a program needs that it cannot have as a function for kernels without PTX (ptx/patch.h), in
+ * words; NULL: nothing. */
+const char *body_lacks_as_patch(const struct body *b);
+/* The module of those that can be such: 0 or -errno with error_text, -ENOENT: none can. */
+int bodies_as_patches(const struct bodies *b, struct buf *ret);
 /* A body as the splicer wants it, with texts of ours. A kernel of its own is the entry of
  * the kernel of its name. */
 void body_probe(const struct body *b, struct ptx_body *ret);

@@ -30,10 +30,12 @@ struct emitter {
 	const struct analysis *analysis;
 	const struct layout *layout;
 	const struct body_options *options;
+	const struct map_place *site_map; /* whose copy %xpu_sites is; NULL: no map's */
 	uint32_t step;
 	uint32_t labels;  /* EA... so far */
 	bool has_lead;	  /* it runs in all lanes, with effects in the lowest */
 	const char *lead; /* before what has effects: "@%elead ", or "" */
+	bool has_jumped;  /* somewhere before */
 	/* Bytes of the units that each word of a stack is made of; 0: not used. */
 	uint8_t units[FLOW_FRAMES_MAX][WORDS];
 	bool failed; /* something that the check should have refused */
@@ -92,6 +94,7 @@ struct name stack_base(uint8_t frame, int64_t offset);
 
 /* Whether the program may run in all lanes if it has effects in one only (lead.c). */
 bool can_have_lead(const struct emitter *e);
+bool has_many_effects(const struct emitter *e);
 
 void emit_alu(struct emitter *e);
 void emit_jump(struct emitter *e);
@@ -105,6 +108,7 @@ void emit_go(struct emitter *e, uint32_t target, const char *condition);
 /* Look-ups leave where a value is, or NULL, in %e0; others 0 or -errno. */
 void emit_lookup(struct emitter *e);
 void emit_update(struct emitter *e);
+void emit_of_access(struct emitter *e);
 void emit_hash(struct emitter *e, int32_t helper);
 /* %ex5 = where this SM's copy of a map begins. Uses %ew5. */
 void emit_map_base(struct emitter *e, uint8_t map);

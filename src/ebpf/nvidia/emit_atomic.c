@@ -19,6 +19,20 @@ static const char *atomic_name(int32_t imm)
 	return imm == ATOMIC_EXCHANGE ? "exch.b" : "cas.b";
 }
 
+/*
+ * The other lanes go to the end before the first effect: one jump for all of them, where assemblers
+ * would make one of each predicate (that is no more for a single effect). Not where a jump may have
+ * led past it, or a result is wanted.
+ */
+static void leave_to_lead(struct emitter *e)
+{
+	if (!e->has_lead || !*e->lead || e->has_jumped || e->options->keeps_cookie ||
+		!has_many_effects(e))
+		return;
+	emit(e, "@!%%elead bra xpu_rest;");
+	e->lead = "";
+}
+
 /* %ex3: what was there; %ex2: what will be. */
 static void combine(struct access *a, const char *operand)
 {
@@ -69,6 +83,7 @@ static void atomic_in_map(struct access *a, const char *operand)
 	if (width == 32)
 		emit(e, "cvt.u32.u64 %%ew0, %s;", operand);
 	if (!atomic_fetches(i)) {
+		leave_to_lead(e);
 		emit(e, "%sred%s.global.%s%u [%s], %s;", e->lead, scope, name, width, a->address,
 			with);
 		return;

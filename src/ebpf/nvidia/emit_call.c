@@ -125,6 +125,9 @@ void emit_call(struct emitter *e)
 	case HELPER_LOOKUP:
 		emit_lookup(e);
 		break;
+	case HELPER_OF_ACCESS:
+		emit_of_access(e);
+		break;
 	case HELPER_UPDATE:
 		emit_update(e);
 		break;

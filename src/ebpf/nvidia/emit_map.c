@@ -70,11 +70,30 @@ static uint32_t address_at(uint32_t address)
 	return (uint32_t)(offsetof(struct arena_header, addresses) + address * 8);
 }
 
-/*
- * The offset comes last, so that assemblers make it part of addresses, and the rest once for all
- * maps. The lanes without effects take other SMs' copies: an address that assemblers find to be the
- * same in all lanes makes them add these up first, in ten instructions.
- */
+/* The lanes without effects take other SMs' copies: an address that assemblers find to be the same
+ * in all lanes makes them add these up first, in ten instructions. */
+static void add_copy(struct emitter *e, uint8_t map)
+{
+	const struct map_place *p = &e->layout->maps[map];
+
+	if (p->copies == 1)
+		return;
+	if (!e->has_lead)
+		emit(e, "mov.u32 %%ew5, %%smid;");
+	emit(e, "and.b32 %%ew5, %s, %u;", e->has_lead ? "%esm" : "%ew5", p->copies - 1);
+	emit(e, "mad.wide.u32 %%ex5, %%ew5, %llu, %%ex5;", (unsigned long long)p->stride);
+}
+
+static void add_offset(struct emitter *e, uint8_t map, const char *to)
+{
+	const struct map_place *p = &e->layout->maps[map];
+
+	if (!p->is_outside)
+		emit(e, "add.u64 %s, %s, %llu;", to, to, (unsigned long long)p->offset);
+}
+
+/* The offset comes last, so that assemblers make it part of addresses, and the rest once for all
+ * maps. */
 void emit_map_base(struct emitter *e, uint8_t map)
 {
 	const struct map_place *p = &e->layout->maps[map];
@@ -84,14 +103,8 @@ void emit_map_base(struct emitter *e, uint8_t map)
 			address_at(e->layout->first_address + map));
 	else
 		emit(e, "mov.b64 %%ex5, %%xpu_arena;");
-	if (p->copies > 1) {
-		if (!e->has_lead)
-			emit(e, "mov.u32 %%ew5, %%smid;");
-		emit(e, "and.b32 %%ew5, %s, %u;", e->has_lead ? "%esm" : "%ew5", p->copies - 1);
-		emit(e, "mad.wide.u32 %%ex5, %%ew5, %llu, %%ex5;", (unsigned long long)p->stride);
-	}
-	if (!p->is_outside)
-		emit(e, "add.u64 %%ex5, %%ex5, %llu;", (unsigned long long)p->offset);
+	add_copy(e, map);
+	add_offset(e, map, "%ex5");
 }
 
 /* (z * ny + y) * nx + x, of which z and y are below 65536. */
@@ -176,6 +189,23 @@ void emit_lookup(struct emitter *e)
 		emit_hash(e, HELPER_LOOKUP);
 	else
 		find(e, map);
+	if (e->analysis->needs_guards)
+		emit(e, "mov.b64 %%eb0, %%e0;");
+}
+
+/* The library has put what modules before this one take into %xpu_sites, and not more than there
+ * are places: layout.c has room for both. */
+void emit_of_access(struct emitter *e)
+{
+	uint8_t map = fact_now(e)->arguments[1].which;
+	const struct map_place *p = &e->layout->maps[map];
+
+	emit(e, "mov.b64 %%ex5, %%xpu_sites;");
+	if (p != e->site_map)
+		add_copy(e, map);
+	emit(e, "min.u32 %%ew4, %%xpu_site, %u;", p->capacity);
+	emit(e, "mad.wide.u32 %%e0, %%ew4, %u, %%ex5;", p->entry_bytes);
+	add_offset(e, map, "%e0");
 	if (e->analysis->needs_guards)
 		emit(e, "mov.b64 %%eb0, %%e0;");
 }

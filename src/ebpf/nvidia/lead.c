@@ -12,7 +12,8 @@
 static const int32_t quiet[] = {HELPER_KTIME, HELPER_TIMER, HELPER_CLOCK, HELPER_GRID_ID,
 	HELPER_PROCESSOR, HELPER_SM, HELPER_WARP_SLOT, HELPER_LANE, HELPER_COOKIE, HELPER_KERNEL,
 	HELPER_LANES, HELPER_ACTIVE_MASK, HELPER_LINES, HELPER_BLOCK, HELPER_BLOCK_SIZE,
-	HELPER_THREAD, HELPER_GRID_SIZE, HELPER_LOG2, HELPER_BLOCK_NUMBER, HELPER_THREAD_NUMBER};
+	HELPER_THREAD, HELPER_GRID_SIZE, HELPER_LOG2, HELPER_BLOCK_NUMBER, HELPER_THREAD_NUMBER,
+	HELPER_OF_ACCESS};
 
 static bool is_quiet_call(const struct emitter *e, const struct fact *f, int32_t helper)
 {
@@ -44,6 +45,19 @@ static bool is_quiet(const struct emitter *e, const struct flow_step *s, const s
 		return is_quiet_store(i, f);
 	}
 	return i->code != INSN_CALL || is_quiet_call(e, f, i->imm);
+}
+
+bool has_many_effects(const struct emitter *e)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < e->flow->steps.count; i++) {
+		const struct flow_step *s = &e->flow->steps.items[i];
+
+		count += e->analysis->facts[i].reached && s->what == FLOW_INSN &&
+			 insn_is_atomic(&s->insn);
+	}
+	return count > 1;
 }
 
 bool can_have_lead(const struct emitter *e)

@@ -124,6 +124,7 @@ void emit_go(struct emitter *e, uint32_t target, const char *condition)
 {
 	uint32_t past;
 
+	e->has_jumped = true;
 	if (target > e->step) {
 		emit(e, "%s%sbra E%u;", condition ? condition : "", condition ? " " : "", target);
 		return;
@@ -283,12 +284,32 @@ static int emit_steps(struct emitter *e)
 	return 0;
 }
 
+const struct map_place *body_site_map(
+	const struct flow *f, const struct analysis *a, const struct layout *l)
+{
+	const struct map_place *found = NULL;
+
+	for (uint32_t i = 0; i < f->steps.count; i++) {
+		const struct flow_step *s = &f->steps.items[i];
+		const struct map_place *p = &l->maps[a->facts[i].arguments[1].which];
+
+		if (!a->facts[i].reached || s->what != FLOW_INSN || s->insn.code != INSN_CALL ||
+			s->insn.imm != HELPER_OF_ACCESS)
+			continue;
+		if (found && found != p)
+			return NULL;
+		found = p;
+	}
+	return found;
+}
+
 int body_translate(struct buf *text, const struct flow *f, const struct analysis *a,
 	const struct layout *l, const struct body_options *options)
 {
 	struct emitter e = {.out = text, .flow = f, .analysis = a, .layout = l, .options = options};
 	int error;
 
+	e.site_map = body_site_map(f, a, l);
 	e.has_lead = options->once_per_warp && can_have_lead(&e);
 	e.lead = e.has_lead ? "@%elead " : "";
 	stack_plan(&e);

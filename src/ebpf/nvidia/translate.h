@@ -25,6 +25,10 @@ struct body_options {
 	bool once_per_warp;
 };
 
+/* Where the array by access is that the program uses; NULL: it uses none, or several. %xpu_sites is
+ * a copy of that one. */
+const struct map_place *body_site_map(
+	const struct flow *f, const struct analysis *a, const struct layout *l);
 /* Appends the body. 0 or -errno with error_text. */
 int body_translate(struct buf *text, const struct flow *f, const struct analysis *a,
 	const struct layout *l, const struct body_options *options);

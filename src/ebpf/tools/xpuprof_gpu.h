@@ -67,3 +67,20 @@ static __u64 (*gpu_clock)(void) = (void *)528;
 /* The number of the highest bit that is set, 0 for 0 and 1: in two instructions, where C takes some
  * sixty. */
 static __u64 (*gpu_log2)(__u64 n) = (void *)529;
+
+/*
+ * A map of this type has a value for each access to memory in the code of the kernels that programs
+ * run in. Memory programs get the value of the access that they run at from gpu_of_access(&map);
+ * who reads the map from outside finds it by this key. A value has 32 bytes at most, max_entries is
+ * 1, and --accesses says for how many accesses there are values: others are counted.
+ */
+#define GPU_MAP_OF_ACCESSES 1601
+
+struct gpu_access_key {
+	__u64 kernel; /* hash of its name */
+	__u32 insn;   /* number of the access in it */
+	__u32 size;   /* bytes that each lane accesses; 0: known only when it runs */
+};
+
+/* Never NULL; the kernel's verifier wants it tested all the same. */
+static void *(*gpu_of_access)(void *map) = (void *)530;

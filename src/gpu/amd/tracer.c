@@ -3,7 +3,8 @@
 
 #define NAME(number, kind, name, ...) [number] = #name,
 // clang-format off
-static const char *const call_names[AMD_CALL_NUMBERS] = {AMD_CALLS(NAME)};
+static const char *const call_names[AMD_CALL_NUMBERS] = {
+	AMD_CALLS(NAME) AMD_HSA(NAME) AMD_HSA_EXTENSIONS(NAME)};
 // clang-format on
 
 #define VARIABLE "ROCPROFILER_PC_SAMPLING_BETA_ENABLED"

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "gpu/intel/node.h"
+#include "gpu/intel/probed.h"
 #include "gpu/intel/sampler.h"
 
 #define SUBJECT		  "samples of GPU instructions"
@@ -34,7 +35,8 @@
 struct stream {
 	struct intel_stream s; /* fd -1: it has ended */
 	struct sampler *sampler;
-	unsigned int node;
+	unsigned int node, tile;
+	uint64_t pci;	    /* of the GPU that it was opened for */
 	uint64_t window_ns; /* its present window began */
 };
 
@@ -50,6 +52,9 @@ struct gpu_backend {
 	struct vec(uint64_t) devices;	 /* by their place: their streams were opened, or not */
 	uint64_t used[INTEL_NODES / 64]; /* bits: nodes at no known place, the same */
 	struct buf refusals;
+	struct probed *probed;	/* what drivers say themselves */
+	uint32_t probed_device; /* of the programs that have no library; 0: none was looked for */
+	bool probed_ignored;	/* a library said it all, too */
 };
 
 /* The UUID of a device: vendor, device, revision, domain, bus, device, function, 4 bytes, part. */
@@ -66,6 +71,13 @@ static bool is_intels(const uint8_t uuid[16])
 	return (uuid[0] | uuid[1] << 8) == INTEL_VENDOR;
 }
 
+/* 0: the device is the GPU; else, in the driver of 2026 (NEO, device.cpp), the tile that it is,
+ * counted from 1. */
+static unsigned int part_of(const uint8_t uuid[16])
+{
+	return uuid[15];
+}
+
 static void intel_close(struct gpu_backend *b)
 {
 	if (!b)
@@ -80,6 +92,7 @@ static void intel_close(struct gpu_backend *b)
 	if (b->epoll >= 0)
 		close(b->epoll);
 	buf_release(&b->refusals);
+	probed_free(b->probed);
 	free(b->bytes);
 	free(b);
 }
@@ -101,7 +114,8 @@ static int intel_open(
 	b->period_cycles = options->stall_period ? 1ull << options->stall_period : UINT64_MAX;
 	b->epoll = epoll_create1(EPOLL_CLOEXEC);
 	b->bytes = malloc(READ_BYTES);
-	if (b->epoll < 0 || !b->bytes) {
+	b->probed = probed_new(shared, b->images);
+	if (b->epoll < 0 || !b->bytes || !b->probed) {
 		intel_close(b);
 		return error_memory(SUBJECT);
 	}
@@ -157,12 +171,15 @@ static int refuse_device(struct gpu_backend *b, uint64_t pci)
 	return refuse_gpu(b, name, "its driver is not xe, or it has no node in /dev/dri");
 }
 
-static int add_stream(struct gpu_backend *b, unsigned int node, const struct intel_stream *opened,
-	uint32_t device)
+static int add_stream(struct gpu_backend *b, const struct intel_node *n, const struct intel_gt *gt,
+	const struct intel_stream *opened, uint64_t pci)
 {
-	struct stream s = {.s = *opened, .node = node, .window_ns = clock_now_ns()};
+	struct stream s = {.s = *opened,
+		.node = n->number,
+		.tile = gt->tile,
+		.pci = pci,
+		.window_ns = clock_now_ns()};
 	struct sampler_options o = {.layout = opened->layout,
-		.device = device,
 		.writer = b->shared->writer,
 		.places = b->shared->places,
 		.images = b->images,
@@ -180,7 +197,7 @@ static int add_stream(struct gpu_backend *b, unsigned int node, const struct int
 	return 0;
 }
 
-static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t device)
+static int use_node(struct gpu_backend *b, const struct intel_node *n, uint64_t pci)
 {
 	int error = n->gt_count ? 0 : refuse(b, n->number, reason_of(-EOPNOTSUPP));
 
@@ -193,7 +210,7 @@ static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t 
 		int cannot = intel_stream_open(n, &n->gts[i], b->period_cycles, &s);
 
 		error = cannot ? refuse(b, n->number, reason_of(cannot))
-			       : add_stream(b, n->number, &s, device);
+			       : add_stream(b, n, &n->gts[i], &s, pci);
 		if (cannot)
 			break;
 	}
@@ -201,8 +218,7 @@ static int use_node(struct gpu_backend *b, const struct intel_node *n, uint32_t 
 }
 
 /* Sets *ret_found where the node is the device's, or may be. */
-static int try_node(
-	struct gpu_backend *b, unsigned int number, uint64_t pci, uint32_t device, bool *ret_found)
+static int try_node(struct gpu_backend *b, unsigned int number, uint64_t pci, bool *ret_found)
 {
 	struct intel_node n;
 	int error = intel_node_open(number, &n);
@@ -214,20 +230,17 @@ static int try_node(
 	*ret_found = true;
 	if (!n.pci)
 		b->used[number / 64] |= 1ull << number % 64;
-	error = error ? refuse(b, number, reason_of(error)) : use_node(b, &n, device);
+	error = error ? refuse(b, number, reason_of(error)) : use_node(b, &n, pci);
 	intel_node_close(&n);
 	return error;
 }
 
-/* Tiles of one GPU are devices at one place. */
-static int intel_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device)
+/* The streams of a GPU, when a device at its place is first used. */
+static int open_streams(struct gpu_backend *b, uint64_t pci)
 {
-	uint64_t pci = pci_of(uuid);
 	bool found = false;
 	int error = 0;
 
-	if (!is_intels(uuid))
-		return 0;
 	vec_foreach (p, &b->devices)
 		if (*p == pci)
 			return 0;
@@ -237,9 +250,129 @@ static int intel_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint
 		if (b->used[i / 64] >> i % 64 & 1)
 			found = true;
 		else
-			error = try_node(b, i, pci, device, &found);
+			error = try_node(b, i, pci, &found);
 	}
 	return error || found ? error : refuse_device(b, pci);
+}
+
+/* What runs on a tile is seen there alone, what runs on the GPU may be on each of them. How many of
+ * its streams there are. */
+static unsigned int add_device(
+	struct gpu_backend *b, uint64_t pci, unsigned int part, uint32_t device)
+{
+	unsigned int count = 0;
+
+	vec_foreach (s, &b->streams)
+		if (s->pci == pci && (!part || part == s->tile + 1)) {
+			sampler_add_device(s->sampler, device);
+			count++;
+		}
+	return count;
+}
+
+/* Tiles of one GPU may be devices of their own, at one place. */
+static int intel_device_used(struct gpu_backend *b, const uint8_t uuid[16], uint32_t device)
+{
+	uint64_t pci = pci_of(uuid);
+	int error = is_intels(uuid) ? open_streams(b, pci) : 0;
+
+	/* A part that is no tile is taken for all of them. */
+	if (!error && is_intels(uuid) && !add_device(b, pci, part_of(uuid), device))
+		add_device(b, pci, 0, device);
+	return error;
+}
+
+/* --- programs without a library */
+
+static int add_probed_device(struct gpu_backend *b, const struct intel_node *n)
+{
+	struct profile_device device = {0};
+	char name[48];
+	int error;
+
+	intel_node_uuid(n, device.uuid);
+	snprintf(name, sizeof(name), "%s %04x:%02x:%02x.%x",
+		n->simulated ? "Simulated GPU" : "Intel GPU", (unsigned int)(n->pci >> 16),
+		device.uuid[8], device.uuid[9], device.uuid[10]);
+	error = profile_add_string(b->shared->writer, name, strlen(name), &device.name);
+	if (!error && n->simulated)
+		error = profile_set_meta(b->shared->writer, META_SIMULATED, "1");
+	return error ?: profile_add_device(b->shared->writer, &device, &b->probed_device);
+}
+
+/* All GPUs of Intel's may be the one: the first names them all. */
+static int use_all_nodes(struct gpu_backend *b)
+{
+	bool found = false;
+	int error = 0;
+
+	for (unsigned int i = 0; !error && i < INTEL_NODES; i++) {
+		struct intel_node n;
+		uint8_t uuid[16];
+		bool is_there = intel_node_open(i, &n) != -ENODEV;
+
+		intel_node_uuid(&n, uuid);
+		if (is_there && !found)
+			error = add_probed_device(b, &n);
+		intel_node_close(&n);
+		found |= is_there;
+		if (is_there)
+			error = error ?: intel_device_used(b, uuid, b->probed_device);
+	}
+	if (error || found)
+		return error;
+	error = add_probed_device(b, &(struct intel_node){.fd = -1});
+	return error ?: refuse_device(b, 0);
+}
+
+static bool intel_hears_drivers(void)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < INTEL_NODES && !found; i++) {
+		struct intel_node n;
+
+		found = intel_node_open(i, &n) != -ENODEV;
+		intel_node_close(&n);
+	}
+	return found;
+}
+
+static int intel_driver_kernel(struct gpu_backend *b, const struct driver_kernel *k, bool reported)
+{
+	int error = 0;
+
+	b->probed_ignored |= reported;
+	if (reported)
+		return 0;
+	if (!b->probed_device)
+		error = use_all_nodes(b);
+	return error ?: probed_kernel(b->probed, k, b->probed_device);
+}
+
+static int intel_driver_image(struct gpu_backend *b, const struct driver_image *i, bool reported)
+{
+	return reported ? 0 : probed_image(b->probed, i);
+}
+
+static bool intel_is_probed(const struct gpu_backend *b, uint32_t process)
+{
+	return probed_has(b->probed, process);
+}
+
+static int intel_driver_refused(struct gpu_backend *b, const char *why)
+{
+	int error = profile_count_loss(b->shared->writer, LOSS_STALLS_REFUSED, 1);
+
+	if (error || b->refusals.size > REFUSALS_TEXT_MAX || strstr(buf_text(&b->refusals), why))
+		return error;
+	buf_printf(&b->refusals, "%s%s", b->refusals.size ? "\n" : "", why);
+	return profile_set_meta(b->shared->writer, META_STALLS_REFUSED, buf_text(&b->refusals));
+}
+
+static int intel_leaves(struct gpu_backend *b, uint32_t pid)
+{
+	return probed_leave(b->probed, pid);
 }
 
 /* --- reading */
@@ -332,12 +465,15 @@ static int intel_stop(struct gpu_backend *b)
 
 static int intel_finish(struct gpu_backend *b)
 {
-	return end_windows(b, 0, UINT64_MAX);
+	return end_windows(b, 0, UINT64_MAX) ?: probed_leave_all(b->probed);
 }
 
 static void intel_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
 	ret->stalls_refused = buf_text(&b->refusals);
+	if (b->probed_ignored)
+		ret->stalls_contested = "the probes of Intel's driver were not used where the "
+					"library says the same";
 }
 
 const struct gpu_backend_ops intel_backend = {
@@ -349,6 +485,12 @@ const struct gpu_backend_ops intel_backend = {
 	.stop = intel_stop,
 	.finish = intel_finish,
 	.device_used = intel_device_used,
+	.hears_drivers = intel_hears_drivers,
+	.driver_kernel = intel_driver_kernel,
+	.driver_image = intel_driver_image,
+	.driver_refused = intel_driver_refused,
+	.is_probed = intel_is_probed,
+	.leaves = intel_leaves,
 	.stats = intel_stats,
 	.close = intel_close,
 };

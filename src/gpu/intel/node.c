@@ -14,6 +14,7 @@
 
 #define FIRST_NODE    128
 #define DRIVER	      "xe"
+#define SIMULATED     "Simulated GPU" /* what a simulated driver's description is */
 #define ANSWER_MAX    65536u
 #define ATTRIBUTE_MAX 4096 /* the kernel's are not longer */
 #define WAIT_RECORDS  1	   /* a poll ends with so many */
@@ -79,12 +80,19 @@ static bool is_of_another_vendor(unsigned int number)
 	return *text && strtoul(text, NULL, 16) != INTEL_VENDOR;
 }
 
-static bool is_xe(int fd)
+static bool is_xe(int fd, bool *ret_simulated)
 {
 	char name[sizeof(DRIVER) + 1] = "";
-	struct xe_version v = {.name = name, .name_size = sizeof(name) - 1};
+	char text[sizeof(SIMULATED) + 1] = "";
+	struct xe_version v = {.name = name,
+		.name_size = sizeof(name) - 1,
+		.text = text,
+		.text_size = sizeof(text) - 1};
 
-	return !ioctl(fd, XE_IOCTL_VERSION, &v) && !strcmp(name, DRIVER);
+	if (ioctl(fd, XE_IOCTL_VERSION, &v) || strcmp(name, DRIVER))
+		return false;
+	*ret_simulated = !strncmp(text, SIMULATED, strlen(SIMULATED));
+	return true;
 }
 
 static int read_gts(struct intel_node *n)
@@ -99,7 +107,8 @@ static int read_gts(struct intel_node *n)
 		const struct xe_gt *gt = &all->gts[i];
 
 		if (gt->type == XE_GT_MAIN && n->gt_count < INTEL_NODE_GTS_MAX)
-			n->gts[n->gt_count++] = (struct intel_gt){gt->id, gt->major, gt->minor};
+			n->gts[n->gt_count++] =
+				(struct intel_gt){gt->id, gt->tile, gt->major, gt->minor};
 	}
 	free(all);
 	return 0;
@@ -119,13 +128,34 @@ int intel_node_open(unsigned int number, struct intel_node *ret)
 	n.fd = open(path, O_RDWR | O_CLOEXEC);
 	if (n.fd < 0)
 		return errno == ENOENT ? -ENODEV : error_errno(-errno, "cannot open '%s'", path);
-	error = is_xe(n.fd) ? read_gts(&n) : -ENODEV;
+	error = is_xe(n.fd, &n.simulated) ? read_gts(&n) : -ENODEV;
 	if (error) {
 		intel_node_close(&n);
 		return error == -ENODEV ? error : error_errno(error, "cannot ask '%s'", path);
 	}
 	*ret = n;
 	return 0;
+}
+
+static uint16_t read_number(unsigned int number, const char *name)
+{
+	char text[ATTRIBUTE_MAX];
+
+	read_device(number, name, text, sizeof(text));
+	return (uint16_t)strtoul(text, NULL, 16);
+}
+
+/* Vendor, device, revision, domain (16 bits each), bus, device, function. */
+void intel_node_uuid(const struct intel_node *n, uint8_t ret[16])
+{
+	uint16_t words[4] = {INTEL_VENDOR, read_number(n->number, "device"),
+		read_number(n->number, "revision"), (uint16_t)(n->pci >> 16)};
+
+	memset(ret, 0, 16);
+	memcpy(ret, words, sizeof(words));
+	ret[8] = (uint8_t)(n->pci >> 8);
+	ret[9] = (uint8_t)(n->pci >> 3 & 0x1f);
+	ret[10] = (uint8_t)(n->pci & 7);
 }
 
 void intel_node_close(struct intel_node *n)

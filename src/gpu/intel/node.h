@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gpu/intel/stall_records.h"
@@ -19,7 +20,7 @@
 #define INTEL_VENDOR	   0x8086
 
 struct intel_gt {
-	uint16_t id;
+	uint16_t id, tile;
 	uint16_t major, minor; /* of its architecture */
 };
 
@@ -28,6 +29,7 @@ struct intel_node {
 	unsigned int number; /* counted from 0: of renderD128 */
 	/* place on the PCI bus: domain << 16 | bus << 8 | device << 3 | function; not known: 0 */
 	uint64_t pci;
+	bool simulated;				 /* as its driver says */
 	struct intel_gt gts[INTEL_NODE_GTS_MAX]; /* the main ones */
 	uint32_t gt_count;
 };
@@ -35,6 +37,10 @@ struct intel_node {
 /* -ENODEV: it is none of xe's, or not there. ret->pci is set even where it cannot be opened. */
 int intel_node_open(unsigned int number, struct intel_node *ret);
 void intel_node_close(struct intel_node *n);
+
+/* The UUID of the node's device, as Intel's Level Zero driver makes it, as far as that is known
+ * here. */
+void intel_node_uuid(const struct intel_node *n, uint8_t ret[16]);
 
 /* A stream: `fd` to be read and polled. */
 struct intel_stream {

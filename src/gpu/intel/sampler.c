@@ -3,8 +3,8 @@
  * Records are added up by address within their window, as they come. An address is looked for once
  * in a window, however many samples it has.
  *
- * The parts of a window are sorted by process, context, function and address, so that each part is
- * written in one go: its window first, then its rows.
+ * The parts of a window are sorted by process, device, context, function and address, so that each
+ * part is written in one go: its window first, then its rows.
  */
 #include "gpu/intel/sampler.h"
 
@@ -34,6 +34,8 @@ struct window {
 
 struct sampler {
 	struct sampler_options o;
+	uint32_t devices[SAMPLER_DEVICES_MAX];
+	size_t device_count;
 	struct map by_address; /* of the present window: index of `seen` */
 	struct window now;
 	struct vec(struct window) waiting;     /* in their order */
@@ -64,6 +66,15 @@ void sampler_free(struct sampler *s)
 	vec_release(&s->now.seen);
 	map_release(&s->by_address);
 	free(s);
+}
+
+void sampler_add_device(struct sampler *s, uint32_t device)
+{
+	for (size_t i = 0; i < s->device_count; i++)
+		if (s->devices[i] == device)
+			return;
+	if (s->device_count < SAMPLER_DEVICES_MAX)
+		s->devices[s->device_count++] = device;
 }
 
 /* --- reading */
@@ -133,14 +144,35 @@ static uint64_t sum_of(const struct seen *seen)
 	return sum;
 }
 
+/* Of all devices: how many processes have code at an address, and the place that lived last. */
+static size_t find_place(const struct sampler *s, const struct window *w, uint64_t address,
+	const struct code_place **ret)
+{
+	const struct code_place *last = NULL, *found = NULL;
+	size_t processes = 0;
+
+	for (size_t i = 0; i < s->device_count; i++) {
+		size_t more = code_places_find(s->o.places, s->devices[i], address,
+			stall_layout_mask(s->o.layout), w->start_ns, w->end_ns, &found);
+
+		if (!more)
+			continue;
+		/* one process may use a GPU and its tile */
+		processes += more - (more == 1 && last && found->process == last->process);
+		if (!last || found->until_ns > last->until_ns)
+			last = found;
+	}
+	*ret = last;
+	return processes;
+}
+
 /* Those without a place are counted, and come last. */
 static int find_places(struct sampler *s, struct window *w)
 {
 	int error = 0;
 
 	vec_foreach (seen, &w->seen) {
-		size_t processes = code_places_find(s->o.places, s->o.device, seen->address,
-			stall_layout_mask(s->o.layout), w->start_ns, w->end_ns, &seen->place);
+		size_t processes = find_place(s, w, seen->address, &seen->place);
 
 		if (processes != 1) {
 			seen->place = NULL;
@@ -160,6 +192,8 @@ static int compare_owners(const struct code_place *a, const struct code_place *b
 		return a->process < b->process ? -1 : 1;
 	if (a->instance != b->instance)
 		return a->instance < b->instance ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
 	return a->context < b->context ? -1 : a->context > b->context;
 }
 
@@ -227,13 +261,13 @@ static int write_rows(struct sampler *s, uint32_t window, const struct seen *see
 	return error;
 }
 
-/* The samples of one process and context: [first, end). */
+/* The samples of one process, device and context: [first, end). */
 static int write_part(
 	struct sampler *s, const struct window *w, const struct seen *first, const struct seen *end)
 {
 	struct profile_window window = {.process = first->place->process,
 		.instance = first->place->instance,
-		.device = s->o.device,
+		.device = first->place->device,
 		.context = first->place->context,
 		.start_ns = w->start_ns,
 		.end_ns = w->end_ns};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of one GT, from what its stream gives to rows of the profile.
+ * Samples of one GT, from what its stream gives to rows of the profile. What runs there was asked
+ * for on one of its devices: the GPU, or the tile that the GT is in.
  *
  * Samples have no time. What one read gives is a window from the read before to this one. Windows
  * wait for a while before the code that their addresses are in is looked for: what libraries say of
@@ -21,9 +22,10 @@
 struct kept_images;
 struct sampler;
 
+#define SAMPLER_DEVICES_MAX 16
+
 struct sampler_options {
 	const struct stall_layout *layout;
-	uint32_t device; /* profile id */
 	struct profile_writer *writer;
 	struct code_places *places;
 	struct kept_images *images; /* NULL: none are kept */
@@ -35,6 +37,9 @@ struct sampler_options {
 /* NULL: out of memory. `now_ns`: the first window begins. */
 struct sampler *sampler_new(const struct sampler_options *o, uint64_t now_ns);
 void sampler_free(struct sampler *s);
+/* One of its devices, by profile id; also after its samples, while these wait. Programs can make up
+ * devices: those beyond SAMPLER_DEVICES_MAX are left out, and their samples outside of all code. */
+void sampler_add_device(struct sampler *s, uint32_t device);
 
 /* Bytes that were read, in any pieces. 0, or -ENOMEM with error_text. */
 int sampler_add(struct sampler *s, const void *bytes, size_t size);

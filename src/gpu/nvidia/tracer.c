@@ -80,6 +80,10 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"instructions of a program that ran already were not sampled, as one of its threads "
 		"always was in a call of the driver: record for longer, or start it with 'xpuprof "
 		"record --stalls -- COMMAND'",
+	[WIRE_STALLS_NAMELESS] =
+		"instructions of code that a program had loaded before were sampled without names: "
+		"CUPTI knows that code only if nobody has sampled the process before, nor followed "
+		"what it loads: start it with 'xpuprof record --stalls -- COMMAND'",
 };
 // clang-format on
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gpucode/intel/format.h"
 
+#include "gpucode/intel/iga.h"
 #include "gpucode/intel/isa.h"
+#include "gpucode/intel/text.h"
 #include "gpucode/intel/zebin.h"
 
 _Static_assert(GPUCODE_NAME_MAX >= ISA_TEXT_MAX, "there is room for all");
@@ -41,6 +43,20 @@ static bool find(const struct gpucode_image *image, const char *name, uint32_t i
 	return true;
 }
 
+/* Functions that are no kernels count, without a name. */
+static bool kernel(const struct gpucode_image *image, size_t i, struct gpucode_kernel *ret)
+{
+	const struct zebin *z = zebin_of(image);
+	const struct zebin_function *f = zebin_function(z, i);
+
+	if (!f)
+		return false;
+	*ret = (struct gpucode_kernel){.name = f->kernel ? f->name : "",
+		.address = zebin_section_address(z, f->section),
+		.size = f->size};
+	return true;
+}
+
 static size_t frames(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
 	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
@@ -70,11 +86,15 @@ static void instruction_name(
 
 const struct gpucode_format zebin_format = {
 	.name = "zebin",
+	.text_writer = IGA_NAME,
 	.instruction_bytes = ISA_COMPACTED_BYTES,
 	.instruction_size = instruction_size,
 	.open = open_image,
 	.close = close_image,
 	.find = find,
+	.kernel = kernel,
 	.frames = frames,
 	.instruction_name = instruction_name,
+	.text = zebin_text,
+	.writer = &iga_writer,
 };

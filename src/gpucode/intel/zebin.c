@@ -8,6 +8,10 @@
  * know. Their symbols are called like the section that is meant (".text.NAME"), but are in the
  * section that is relocated; so a symbol is looked up among the sections by its name.
  *
+ * The image that the driver makes for debuggers is linked: its sections have the addresses that
+ * they were loaded at, and so have its symbols. Its relocations are still there. As what is looked
+ * for is the section and the offset in it, they are done again, less the section's address.
+ *
  * Which GPU the code is for is in a note of `.note.intelgt.compat`: the architecture's version,
  * major in bits 22 to 31, minor in bits 14 to 21.
  */
@@ -55,25 +59,26 @@ static int add_function(
 	uint32_t section = code_elf_symbol_section(&z->elf, symbol, s);
 	const struct code_section *code;
 	const char *name;
-	uint64_t room;
+	uint64_t offset, room;
 
 	if (!section)
 		return 0; /* a function of another module */
 	code = section < z->elf.sections.count ? &z->elf.sections.items[section] : NULL;
 	name = code_names_next(names, s);
-	if (!code || !code_section_has_code(code) || s->st_value >= code->size || !name) {
+	offset = code ? s->st_value - code->address : 0;
+	if (!code || !code_section_has_code(code) || offset >= code->size || !name) {
 		z->damaged_symbols++;
 		return 0;
 	}
-	room = code->size - s->st_value;
+	room = code->size - offset;
 	z->damaged_symbols += s->st_size > room;
 	return vec_push(
 		&z->functions, (struct zebin_function){
 				       .name = name,
 				       .section = section,
-				       .offset = s->st_value,
+				       .offset = offset,
 				       .size = s->st_size && s->st_size < room ? s->st_size : room,
-				       .kernel = is_kernel(code, name, s->st_value),
+				       .kernel = is_kernel(code, name, offset),
 			       });
 }
 
@@ -219,6 +224,11 @@ const struct zebin_function *zebin_function_named(const struct zebin *z, const c
 	return strcmp(f->name, name) ? NULL : f;
 }
 
+uint64_t zebin_section_address(const struct zebin *z, uint32_t section)
+{
+	return section < z->elf.sections.count ? z->elf.sections.items[section].address : 0;
+}
+
 const void *zebin_code(const struct zebin *z, const struct zebin_function *f, size_t *ret_size)
 {
 	struct code_bytes code = code_elf_bytes(&z->elf, f->section);
@@ -271,14 +281,18 @@ static bool find_position(
 	if (!code_elf_symbol(&z->elf, symbol, &s))
 		return false;
 	name = code_string(names.table, s.st_name);
-	if (!name || strncmp(name, CODE_PREFIX, strlen(CODE_PREFIX)))
-		return code_elf_position(&z->elf, symbol, ret_section, ret_offset);
+	if (!name || strncmp(name, CODE_PREFIX, strlen(CODE_PREFIX))) {
+		if (!code_elf_position(&z->elf, symbol, ret_section, ret_offset))
+			return false;
+		*ret_offset -= sections[*ret_section].address;
+		return true;
+	}
 	n = search_first(i, 0, z->code_by_name.count,
 		strcmp(sections[z->code_by_name.items[i]].name, name) >= 0);
 	if (n == z->code_by_name.count || strcmp(sections[z->code_by_name.items[n]].name, name))
 		return false;
 	*ret_section = z->code_by_name.items[n];
-	*ret_offset = s.st_value;
+	*ret_offset = s.st_value - sections[*ret_section].address;
 	return true;
 }
 

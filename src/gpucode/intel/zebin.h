@@ -44,6 +44,9 @@ const struct zebin_function *zebin_function(const struct zebin *z, size_t i);
 /* By name, kernels first; or NULL. */
 const struct zebin_function *zebin_function_named(const struct zebin *z, const char *name);
 
+/* Where a section is in the GPU's memory, of an image as a debugger gets it; else 0. */
+uint64_t zebin_section_address(const struct zebin *z, uint32_t section);
+
 /* The code of a function, in the image. *ret_size may be less than its size in a damaged image. */
 const void *zebin_code(const struct zebin *z, const struct zebin_function *f, size_t *ret_size);
 

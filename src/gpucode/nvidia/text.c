@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "gpucode/nvidia/nvdisasm.h"
+#include "gpucode/program.h"
 
 #define BATCH_BYTES ((size_t)512 << 10) /* of code; a larger function is a batch of its own */
 
@@ -106,18 +107,6 @@ static int run_all(struct disassembly *d)
 	return error;
 }
 
-/* The user may not be able to read what root found, and root may lack some of its rights. */
-static bool cannot_be_run(int error)
-{
-	return error == -EACCES || error == -EPERM || error == -ENOENT || error == -ENOEXEC;
-}
-
-/* Whether the error concerns nvdisasm alone, so that the rest of the work goes on. */
-static bool is_harmless(int error)
-{
-	return error == -EIO || error == -ETIME || error == -EINTR || cannot_be_run(error);
-}
-
 int cubin_text(const struct gpucode_text_request *request)
 {
 	struct disassembly d = {.r = request};
@@ -132,10 +121,10 @@ int cubin_text(const struct gpucode_text_request *request)
 	} else if (error == -ENOENT) {
 		error = 0;
 	}
-	if (error == -EIO || cannot_be_run(error))
+	if (code_program_is_to_be_told(error))
 		buf_puts(request->failure, error_text());
 	vec_release(&d.batch);
 	vec_release(&d.code);
 	buf_release(&program);
-	return is_harmless(error) ? 0 : error;
+	return code_program_is_harmless(error) ? 0 : error;
 }

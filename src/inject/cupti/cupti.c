@@ -19,14 +19,15 @@
 #include <stdlib.h>
 
 #include "inject/api.h"
+#include "inject/cupti/checksums.h"
 #include "inject/cupti/claims.h"
 #include "inject/cupti/finalize.h"
 #include "inject/cupti/health.h"
-#include "inject/cupti/images.h"
 #include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/stay.h"
 #include "inject/hooks.h"
+#include "inject/images.h"
 #include "inject/library.h"
 
 /* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
@@ -109,6 +110,12 @@ static void report_cupti(void)
 	send_long(&record, sizeof(record), c->path, record.path_size);
 }
 
+/* Records come on with sampling then. */
+static bool samples_first(void)
+{
+	return library.stalls && library.joined && !library.overhead;
+}
+
 /* Activity records: 0 or CUPTI's result. */
 static int enable_activity(void)
 {
@@ -129,7 +136,7 @@ static int enable_activity(void)
 	set_clock();
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
-	result = enable_records();
+	result = samples_first() ? 0 : enable_records();
 	enable_markers();
 	if (library.overhead)
 		disable_records(); /* until there is a burst */
@@ -212,7 +219,7 @@ static enum wire_reason start(void)
 		return reason;
 	/* CUPTI would never forget whose function it has. */
 	if (library.stalls && !library.joined)
-		images_init();
+		checksums_init();
 	if (!enable_activity())
 		return WIRE_REASON_NONE;
 	leave();
@@ -221,6 +228,11 @@ static enum wire_reason start(void)
 
 static enum wire_reason follow_calls(void)
 {
+	if (samples_first()) {
+		count_all_calls();
+		if (sampling_late_first())
+			return WIRE_REASON_REFUSED;
+	}
 	return enable_callbacks() ? WIRE_REASON_NONE : WIRE_REASON_REFUSED;
 }
 

@@ -17,7 +17,7 @@
  *	inside.c      threads that are in calls of the driver, and that are held: the launch path, then;
  *	              earlier.c: calls that began before they were counted
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
- *	images.c      images of GPU code: our thread, and where modules are loaded
+ *	checksums.c   by what samples name images of GPU code
  *	nvtx.c        the program's first call of NVTX
  *	health.c      whether CUPTI still works: our thread, and where CUPTI reports that it does not
  *
@@ -63,6 +63,8 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 unsigned int enable_callbacks(void);
 /* And off. */
 void disable_callbacks(void);
+/* So that threads count themselves in all calls (inside.h). */
+void count_all_calls(void);
 /* The same of calls alone. */
 unsigned int enable_call_callbacks(void);
 void disable_call_callbacks(void);

@@ -7,6 +7,10 @@
  * Threads of the driver itself always have its code on their stacks, and those of CUPTI may. The C
  * library keeps the function that a thread began with above its stack: the last address of code
  * there, but for those of the C library. If that is the driver's or CUPTI's, so is the thread.
+ *
+ * Stacks may be deep, and threads many. So a try looks at as many as there is time for, one at
+ * least, and the next one goes on behind them. Of each word of a stack it has to be found out what
+ * it points to, mostly nothing of interest: only other code than the C library's is searched.
  */
 #include "inject/cupti/earlier.h"
 
@@ -18,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inject/cupti/inside.h"
@@ -29,6 +34,7 @@
 #define LINE_BYTES   4608
 #define RECORD_BYTES 2304 /* struct pthread, glibc 2.17 to 2.41 */
 #define AT_ONCE	     1024u
+#define TRY_NS	     10000000ull /* of processor time, beside the last thread and what is mapped */
 
 enum kind {
 	DATA = 0,
@@ -43,14 +49,20 @@ struct mapping {
 	uint64_t kind; /* enum kind */
 };
 
-struct mappings {
+struct list {
 	uint32_t count;
 	struct mapping items[MAPPINGS_MAX];
+};
+
+struct mappings {
+	struct list all;
+	struct list code; /* of these those that are code, but not the C library's */
 };
 
 static struct {
 	bool too_many; /* threads */
 	uint32_t count;
+	uint32_t next; /* to be looked at */
 	pid_t tids[THREADS_MAX];
 } earlier;
 
@@ -60,7 +72,7 @@ void earlier_begin(void)
 	struct dirent *entry;
 	pid_t self = gettid();
 
-	earlier.count = 0;
+	earlier.count = earlier.next = 0;
 	earlier.too_many = !folder;
 	while (folder && (entry = readdir(folder))) {
 		pid_t tid = atoi(entry->d_name);
@@ -99,17 +111,33 @@ static enum kind kind_of(const char *rights, const char *path)
 		       : CODE;
 }
 
+/* Behind the next blanks. */
+static const char *next_word(const char *at)
+{
+	at += strcspn(at, " ");
+	return at + strspn(at, " ");
+}
+
+/* "start-end rights offset device inode path" */
 static bool read_line(struct mappings *m, const char *line)
 {
-	unsigned long start, end;
-	char rights[5];
-	int at = 0;
+	struct mapping new = {0};
+	const char *rights;
+	char *at;
 
-	if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, rights, &at) != 3 || !at)
+	new.start = strtoull(line, &at, 16);
+	if (*at != '-')
 		return true;
-	if (m->count == MAPPINGS_MAX)
+	new.end = strtoull(at + 1, &at, 16);
+	rights = next_word(at);
+	if (new.end <= new.start || strlen(rights) < 4)
+		return true;
+	new.kind = kind_of(rights, next_word(next_word(next_word(next_word(rights)))));
+	if (m->all.count == MAPPINGS_MAX)
 		return false;
-	m->items[m->count++] = (struct mapping){start, end, kind_of(rights, line + at)};
+	m->all.items[m->all.count++] = new;
+	if (new.kind != DATA &&new.kind != C_LIBRARY)
+		m->code.items[m->code.count++] = new;
 	return true;
 }
 
@@ -120,7 +148,7 @@ static bool read_mappings(struct mappings *m)
 	char line[LINE_BYTES];
 	bool all = file;
 
-	m->count = 0;
+	m->all.count = m->code.count = 0;
 	while (all && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		all = read_line(m, line);
@@ -130,7 +158,7 @@ static bool read_mappings(struct mappings *m)
 	return all;
 }
 
-static const struct mapping *find(const struct mappings *m, uint64_t address)
+static const struct mapping *find(const struct list *m, uint64_t address)
 {
 	uint32_t low = 0, high = m->count;
 
@@ -168,9 +196,13 @@ struct search {
 
 static void search_word(struct search *s, uint64_t word)
 {
-	const struct mapping *at = find(s->mappings, word);
+	const struct list *code = &s->mappings->code;
+	const struct mapping *at;
 
-	if (!at || at->kind == DATA || at->kind == C_LIBRARY)
+	if (!code->count || word < code->items[0].start || word >= code->items[code->count - 1].end)
+		return;
+	at = find(code, word);
+	if (!at)
 		return;
 	s->last = (enum kind)at->kind;
 	s->driver |= at->kind == DRIVER;
@@ -191,7 +223,7 @@ static void search_words(struct search *s, uint64_t at, const uint64_t *words, s
 /* Whether a stack shows that its thread is in no call of the driver. */
 static bool is_free_of_driver(const struct mappings *m, int memory, uint64_t sp)
 {
-	const struct mapping *stack = find(m, sp);
+	const struct mapping *stack = find(&m->all, sp);
 	struct search s = {.mappings = m, .end = stack ? stack->end : 0};
 	uint64_t words[AT_ONCE + 2];
 
@@ -226,17 +258,34 @@ static bool is_gone(pid_t tid)
 	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
+static bool has_ended(const struct mappings *m, int memory, pid_t tid)
+{
+	return inside_has_begun(tid) || sleeps_outside(m, memory, tid) || is_gone(tid);
+}
+
+/* Of processor time: on a busy machine a try looks at no fewer. */
+static uint64_t spent_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* Each of those that are left once at most. */
 static void look(const struct mappings *m, int memory)
 {
-	uint32_t left = 0;
+	uint64_t until_ns = spent_ns() + TRY_NS;
+	uint32_t left = earlier.count;
 
-	for (uint32_t n = 0; n < earlier.count; n++) {
-		pid_t tid = earlier.tids[n];
-
-		if (!inside_has_begun(tid) && !sleeps_outside(m, memory, tid) && !is_gone(tid))
-			earlier.tids[left++] = tid;
-	}
-	earlier.count = left;
+	do {
+		if (earlier.next >= earlier.count)
+			earlier.next = 0;
+		if (has_ended(m, memory, earlier.tids[earlier.next]))
+			earlier.tids[earlier.next] = earlier.tids[--earlier.count];
+		else
+			earlier.next++;
+	} while (--left && earlier.count && spent_ns() < until_ns);
 }
 
 bool earlier_have_ended(void)

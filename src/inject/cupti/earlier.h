@@ -14,5 +14,6 @@
 
 /* When callbacks are on. */
 void earlier_begin(void);
-/* Looks once more: true when all have proved it. */
+/* Looks once more, at some of them, for a time that is bounded however many they are and however
+ * deep their stacks: true when all have proved it. */
 bool earlier_have_ended(void);

@@ -153,9 +153,10 @@ static void note_context(void *context)
 
 	if (!context || context == known)
 		return;
-	if (known || !__atomic_compare_exchange_n(&begun.context, &known, context, false,
-			     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&begun.several, known != context, __ATOMIC_SEQ_CST);
+	if ((known || !__atomic_compare_exchange_n(&begun.context, &known, context, false,
+			      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) &&
+		known != context)
+		__atomic_store_n(&begun.several, 1, __ATOMIC_SEQ_CST);
 }
 
 void inside_enter(void *context, bool begins)
@@ -259,6 +260,11 @@ void inside_context_ends(void *context)
 {
 	__atomic_compare_exchange_n(
 		&begun.context, &context, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void inside_contexts_end(void)
+{
+	__atomic_store_n(&begun.context, NULL, __ATOMIC_SEQ_CST);
 }
 
 bool inside_has_begun(pid_t tid)

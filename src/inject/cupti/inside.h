@@ -50,6 +50,8 @@ void inside_release(void);
 /* The context that calls are made in; NULL: none so far, or several. */
 void *inside_context(bool *ret_several);
 void inside_context_ends(void *context);
+/* Some context may end, or has. */
+void inside_contexts_end(void);
 
 /* Whether a thread has begun a call since inside_begin. */
 bool inside_has_begun(pid_t tid);

@@ -17,7 +17,7 @@
 #include "inject/cupti/finalize.h"
 #include "inject/cupti/graphs.h"
 #include "inject/cupti/health.h"
-#include "inject/cupti/images.h"
+#include "inject/cupti/checksums.h"
 #include "inject/cupti/inside.h"
 #include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
@@ -220,7 +220,7 @@ static void on_context_or_module(uint32_t id, const struct cupti_resource_data *
 	else if (id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING)
 		context_ends(d->context);
 	else if (d->descriptor)
-		images_module_loaded(d->descriptor);
+		checksums_module_loaded(d->descriptor);
 	end_slow(&u);
 }
 
@@ -298,6 +298,21 @@ static void *context_of_call(uint32_t domain, const void *data)
 					     : NULL;
 }
 
+/* Callbacks of contexts may be off. */
+static bool may_end_context(uint32_t domain, uint32_t id)
+{
+	static const uint16_t ids[] = {
+		11, 322,  /* cuCtxDestroy, cuCtxDestroy_v2 */
+		387, 544, /* cuDevicePrimaryCtxRelease, ..._v2 */
+		389, 545, /* cuDevicePrimaryCtxReset, ..._v2 */
+	};
+
+	for (size_t n = 0; domain == CUPTI_DOMAIN_DRIVER && n < sizeof(ids) / sizeof(ids[0]); n++)
+		if (id == ids[n])
+			return true;
+	return false;
+}
+
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 {
 	const void *frame = __builtin_frame_address(0);
@@ -306,6 +321,8 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 
 	if (counted && !is_at(CUPTI_SITE_EXIT, domain, data))
 		inside_enter(context_of_call(domain, data), is_at(CUPTI_SITE_ENTER, domain, data));
+	if (counted && may_end_context(domain, id))
+		inside_contexts_end();
 	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
 		health_on_state(id, data);
 	if (domain == CUPTI_DOMAIN_RESOURCE && library.finalize)
@@ -337,8 +354,10 @@ static void enable_resources(bool on, const uint32_t *ids, size_t count)
 }
 
 /* Sampling can only be switched when no thread is in any call. */
-static void count_all_calls(void)
+void count_all_calls(void)
 {
+	if (inside_is_counted())
+		return;
 	sampling_late_prepare();
 	cupti.EnableDomain(true, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
 	sampling_late_begin();

@@ -300,6 +300,7 @@ unsigned int sampling_claim(
 		return WIRE_STALLS_BUSY;
 	p->context = context;
 	p->device = p->id = 0;
+	p->samples = p->without_code = 0;
 	result = c->GetDeviceId(context, &p->device);
 	if (!result)
 		result = c->GetContextId(context, &p->id);

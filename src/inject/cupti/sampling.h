@@ -29,6 +29,10 @@ void sampling_drain_if_due(void);
 void sampling_late_prepare(void);
 void sampling_late_begin(void);
 void sampling_late_over(void);
+/* Our thread, after that, when no other callbacks of CUPTI's are on: switches on its records; if
+ * sampling can be had soon with that, and all callbacks, and it is recorded from then on. 0, or why
+ * CUPTI refuses records. */
+int sampling_late_first(void);
 /* Our thread, every round: switches sampling on, if it is time for a try. */
 void sampling_late_tick(void);
 /* Our thread: how long it may sleep, so long at most, until the next try. */

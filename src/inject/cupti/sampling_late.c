@@ -5,7 +5,9 @@
  *	our thread                               the program's threads
  *	callbacks of all calls on                ... count themselves in calls (inside.h)
  *	no earlier call goes on (earlier.h)
- *	hold; enable, configure, start; release  wait where they begin a call
+ *	hold; records on;                        wait where they begin a call
+ *	enable, configure, start; release
+ *	all other callbacks on: it is recorded
  *	every tick: GetData                      as ever
  *	hold; stop, GetData, disable; release    wait where they begin a call
  *	callbacks off
@@ -16,7 +18,13 @@
  * does not keep step with the program.
  *
  * With control of start and stop, instructions of modules are sampled that were loaded before.
- * Their code is not to be had: only their functions' names.
+ * Their code is not to be had: only their functions' names. CUPTI knows these where sampling is
+ * enabled for the first time in the process, and only plain launches were made before while it
+ * followed the program: no launch with callbacks of resources (CUPTI_DOMAIN_RESOURCE) on, and none
+ * of a graph with records of kernels on. Else it counts samples of such modules as those of unknown
+ * kernels, for as long as the process runs. Records cannot be switched on after sampling. So they
+ * are while calls are held, and the recording begins then. If nobody comes out of calls for
+ * FIRST_NS, it begins without.
  *
  * A context that ends is switched off by the thread that ends it, in the callback for that. It is
  * itself in a call, which CUPTI bears: only others must not be.
@@ -39,8 +47,14 @@
 #define GIVE_UP_NS	60000000000ull
 #define CONTEXT_END_NS	200000000ull
 #define CONTEXT_WAIT_NS 1000000ull
-/* Beside results of CUPTI's: a step took so long that threads went on. */
+#define FIRST_NS	1000000000ull
+#define NOBODY_NS	300000000ull /* nobody has called for so long, from the beginning */
+#define JUDGED		500	     /* samples that say whether CUPTI knows the code */
+/* Beside results of CUPTI's: a step took so long that threads went on, or it cannot be switched
+ * off. */
 #define HOLD_LOST (-1)
+/* Beside refusals: it is tried again. */
+#define NOT_NOW WIRE_STALLS_REFUSALS
 
 enum phase {
 	OFF = 0, /* it is tried to switch it on */
@@ -56,6 +70,9 @@ static struct {
 	uint64_t pause_ns; /* about so long until the next try */
 	uint32_t tries;
 	unsigned int why; /* the latest failed */
+	bool is_first;	  /* nothing is recorded so far */
+	bool has_records;
+	bool judged;
 } late;
 
 static void pause_ns(uint64_t ns)
@@ -133,6 +150,12 @@ static int set_up(struct sampling_slot *p, uint64_t *ret_ns)
 	return result;
 }
 
+/* Else CUPTI still has the address of the slot. */
+static bool is_off_after(int disabled)
+{
+	return !disabled || disabled == CUPTI_INVALID_CONTEXT;
+}
+
 /* 0, a result of CUPTI's, or HOLD_LOST: then it may be on, and nothing more is safe. */
 static int switch_on(struct sampling_slot *p, uint64_t steps_ns[3])
 {
@@ -150,12 +173,12 @@ static int switch_on(struct sampling_slot *p, uint64_t steps_ns[3])
 		result = step(cupti.PCSamplingStart, p, true, &steps_ns[2]);
 	if (result && !inside_is_held())
 		return HOLD_LOST;
-	if (result)
-		step(cupti.PCSamplingDisable, p, true, &unused);
+	if (result && !is_off_after(step(cupti.PCSamplingDisable, p, true, &unused)))
+		return HOLD_LOST;
 	return result;
 }
 
-/* False: the hold was ended meanwhile. */
+/* False: the hold was ended meanwhile, or CUPTI refuses. */
 static bool switch_off(struct sampling_slot *p, bool ours, uint64_t steps_ns[3])
 {
 	uint64_t begin_ns;
@@ -169,8 +192,7 @@ static bool switch_off(struct sampling_slot *p, bool ours, uint64_t steps_ns[3])
 	steps_ns[1] = now_ns() - begin_ns;
 	if (!inside_is_held())
 		return false;
-	step(cupti.PCSamplingDisable, p, ours, &steps_ns[2]);
-	return true;
+	return is_off_after(step(cupti.PCSamplingDisable, p, ours, &steps_ns[2]));
 }
 
 /* ---- our thread ---- */
@@ -199,7 +221,26 @@ static void refuse(unsigned int refusal, int result, const struct claim_holder *
 	late.slot = NULL;
 }
 
-/* Calls are held: what refuses it; 0: it is on. */
+static int follow_work(void)
+{
+	int result = 0;
+
+	if (!late.has_records) {
+		pthread_mutex_lock(&library.no_fork);
+		result = enable_records();
+		pthread_mutex_unlock(&library.no_fork);
+	}
+	late.has_records |= !result;
+	return result;
+}
+
+static unsigned int not_now(unsigned int why)
+{
+	late.why = why;
+	return NOT_NOW;
+}
+
+/* Calls are held: what refuses it, or NOT_NOW; 0: it is on. */
 static unsigned int begin_held(
 	struct sampling_slot *p, struct claim_holder *holder, int *ret_result, uint64_t steps_ns[3])
 {
@@ -208,11 +249,22 @@ static unsigned int begin_held(
 	unsigned int refusal;
 
 	if (!context)
-		return WIRE_STALLS_SEVERAL;
+		return several ? WIRE_STALLS_SEVERAL : not_now(0);
+	*ret_result = follow_work();
+	if (*ret_result)
+		return sampling_refusal_of(*ret_result);
 	refusal = sampling_claim(p, context, holder, ret_result);
+	if (*ret_result == CUPTI_INVALID_CONTEXT) {
+		inside_context_ends(context);
+		return not_now(0);
+	}
 	contested = refusal == WIRE_STALLS_STRANGER;
 	if (refusal && !contested)
 		return refusal;
+	if (!inside_is_held()) {
+		claim_release(p->device);
+		return not_now(WIRE_STALLS_INSIDE);
+	}
 	*ret_result = switch_on(p, steps_ns);
 	if (*ret_result && *ret_result != HOLD_LOST) {
 		claim_release(p->device);
@@ -232,6 +284,15 @@ static bool get_slot(void)
 	return late.slot;
 }
 
+/* While calls are held, if all went well: so each is seen from its begin, with its work. */
+static void begin_recording(void)
+{
+	pthread_mutex_lock(&library.no_fork);
+	enable_callbacks();
+	pthread_mutex_unlock(&library.no_fork);
+	__atomic_store_n(&library.guard->recording, 1, __ATOMIC_SEQ_CST);
+}
+
 static void begin(void)
 {
 	uint64_t begin_ns = now_ns(), held_ns, steps_ns[3] = {0};
@@ -245,7 +306,11 @@ static void begin(void)
 		return;
 	}
 	refusal = begin_held(late.slot, &holder, &result, steps_ns);
+	if (late.is_first && late.has_records)
+		begin_recording();
 	inside_release();
+	if (refusal == NOT_NOW)
+		return;
 	held_ns = now_ns() - begin_ns;
 	if (refusal == WIRE_STALLS_STRANGER || result == HOLD_LOST)
 		sampling_report_holder(late.slot, refusal, 0, &holder);
@@ -308,6 +373,16 @@ void sampling_late_give_up(void)
 		refuse_simply(late.why);
 }
 
+/* Enough samples have come to say whether CUPTI knows what they are of. */
+static void judge(const struct sampling_slot *p)
+{
+	if (late.judged || p->samples < JUDGED)
+		return;
+	late.judged = true;
+	if (p->without_code > p->samples / 2)
+		sampling_report_refusal(p, WIRE_STALLS_NAMELESS, 0);
+}
+
 uint64_t sampling_late_sleep_ns(uint64_t most_ns)
 {
 	uint64_t now = now_ns();
@@ -317,16 +392,51 @@ uint64_t sampling_late_sleep_ns(uint64_t most_ns)
 	return late.next_ns > now ? late.next_ns - now : 1;
 }
 
-void sampling_late_tick(void)
+static void try_if_due(void)
 {
-	if (late.phase == ON)
-		follow_contexts();
-	if (late.phase != OFF || health_has_ended() || now_ns() < late.next_ns)
+	if (late.phase != OFF || now_ns() < late.next_ns)
 		return;
 	try_to_begin();
 	late.next_ns = now_ns() + next_pause_ns();
 	if (now_ns() - late.begun_ns > GIVE_UP_NS)
 		sampling_late_give_up();
+}
+
+void sampling_late_tick(void)
+{
+	if (health_has_ended())
+		return;
+	if (late.phase == ON)
+		follow_contexts();
+	if (late.phase == ON)
+		judge(late.slot);
+	try_if_due();
+}
+
+static bool is_to_leave(void)
+{
+	return __atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) ||
+	       connection_lost(&library.connection);
+}
+
+int sampling_late_first(void)
+{
+	bool several;
+
+	late.is_first = true;
+	while (late.phase == OFF && !health_has_ended() && !is_to_leave()) {
+		uint64_t waited_ns = now_ns() - late.begun_ns;
+		bool called = inside_context(&several) || several;
+
+		if (waited_ns > FIRST_NS || (!called && waited_ns > NOBODY_NS))
+			break;
+		try_to_begin();
+		if (late.phase == OFF)
+			pause_ns(about(PAUSE_MIN_NS));
+	}
+	late.is_first = false;
+	return follow_work();
 }
 
 /* True: it is off. The slot's lock is held. */

@@ -46,6 +46,7 @@ struct sampling_slot {
 	uint8_t safe_period; /* with which CUPTI does not fall behind; 0: not known */
 	bool is_fast;	     /* it may fall behind */
 	uint64_t since_ns;
+	uint64_t samples, without_code; /* that came since it was switched on */
 	struct sampling_buffer fetched;
 	struct sampling_buffer rest; /* what is left when sampling ends; CUPTI has its address */
 	size_t reason_count;

@@ -320,6 +320,8 @@ void sampling_send(struct sampling_slot *p, struct sampling_buffer *b, uint64_t 
 	if (!b->data.samples && !b->data.dropped && !used)
 		return;
 	introduce_device(p->device);
+	p->samples += b->data.samples;
+	p->without_code += b->data.without_code;
 	if (sampling_lock_patiently(&windows.lock)) {
 		windows.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
 		send_window(p, b, p->since_ns < end_ns ? p->since_ns : end_ns, end_ns);

@@ -3,7 +3,6 @@
  * Commands and waits, before and after the loader's own call: the launch path. Each command is
  * described by its arguments, which are given by their addresses, and the rest is the same for all.
  */
-#include "inject/bursts.h"
 #include "inject/levelzero/levelzero.h"
 
 #define CALL_NUMBER(number, kind, name, ...) NUMBER_##name = (number),
@@ -110,6 +109,16 @@ static void begin_call(struct piece *p, uint16_t call, uint8_t kind, const void 
 	report_stack(&p->open, kind, frame);
 }
 
+static __thread struct timed_call append; /* of the one in which the thread is */
+
+/* Those of recorded lists are timed when they run. */
+static void begin_time(const struct list *l, uint8_t kind)
+{
+	append.begun_ns = 0;
+	if (kind == WIRE_CALL_LAUNCH && l && l->immediate)
+		timed_begin(&append);
+}
+
 /* The piece that the command becomes; NULL: it is not followed. */
 static struct piece *begin_command(uint16_t call, uint8_t kind, void **arguments, void **event,
 	void (*describe)(struct work *, void **), const void *frame)
@@ -117,6 +126,7 @@ static struct piece *begin_command(uint16_t call, uint8_t kind, void **arguments
 	struct list *list = objects_list(*(void **)arguments[0]);
 	struct piece *p;
 
+	begin_time(list, kind);
 	if (!is_followed(list)) {
 		if (!list && is_recording())
 			count(WIRE_LOST_CALLS, 1);
@@ -211,6 +221,7 @@ static void end_command(struct piece *p, uint8_t kind, void **arguments, int32_t
 	static void after_##name(void **arguments, int32_t result, void *unused, void **instance)  \
 	{                                                                                          \
 		end_command(*instance, WIRE_CALL_##kind, arguments, result);                       \
+		timed_end(&append);                                                                \
 	}
 LEVELZERO_COMMANDS(COMMAND)
 #undef COMMAND

@@ -37,6 +37,8 @@ static void describe(struct device *d, uint32_t index, void *device)
 		.hz = hz >= HZ_AT_LEAST ? hz : NS_PER_SECOND / (hz ? hz : 1),
 		.bits = bits_of(known ? p.timestamp_bits : 0),
 		.kernel_bits = bits_of(known ? p.kernel_timestamp_bits : 0)};
+	/* Work may have ended before its timer wrapped, and that it is first asked after it. */
+	d->cycles = mask(d->bits) + 1;
 	memcpy(d->name, p.name, sizeof(d->name) - 1);
 	d->record = (struct wire_device){.type = WIRE_DEVICE,
 		.number = LEVELZERO_API * WIRE_API_DEVICES + index,

@@ -96,18 +96,17 @@ static void report_tracer(void)
 	send_long(&record, sizeof(record), info.dli_fname, record.path_size);
 }
 
+/* The recorder hears of us before anything is launched: the driver may tell it the same. */
 static enum wire_reason follow_calls(void)
 {
-	return levelzero.zelTracerSetEnabled(tracer, true) ? WIRE_REASON_REFUSED : WIRE_REASON_NONE;
+	if (levelzero.zelTracerSetEnabled(tracer, true))
+		return WIRE_REASON_REFUSED;
+	report_tracer();
+	return WIRE_REASON_NONE;
 }
 
 static void drain(void)
 {
-	static bool introduced;
-
-	if (!introduced)
-		report_tracer();
-	introduced = true;
 	code_send();
 	ends_drain(report_piece);
 	report_end_round();

@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/bursts.h"
 #include "inject/device_clock.h"
 #include "inject/launches.h"
 #include "inject/levelzero/abi.h"
@@ -285,7 +286,8 @@ void run_begin(
 void run_end(struct list *l, bool is_over);
 /* It was refused: nothing came of it. */
 void run_drop(struct list *l);
-/* There is nothing that tells of it: its work has no times. NULL: it is not even reported. */
+/* There is nothing that tells of it: its work has no times. NULL: it is not even reported. Where
+ * its queue is not known, it is where the list was made for. */
 void run_unseen(struct list *l, const struct place *place, const struct wire_call *call);
 
 /* --- signals.c: under the lock of pieces, but for what is marked */

@@ -12,7 +12,7 @@
 #include "inject/levelzero/levelzero.h"
 
 #define CONTEXTS_MAX 256u
-#define QUEUES_MAX   (1u << 14)
+#define QUEUES_MAX   (1u << 17)
 #define LISTS_MAX    (1u << 18)
 #define KERNELS_MAX  (1u << 18)
 #define EXITS_MAX    8

@@ -136,10 +136,12 @@ static void prepare_step(const struct list *l, struct piece *p)
 	}
 }
 
-/* A run on this queue is not over, and nobody waits for it any more. */
+/* A run on this queue, 0: which is not known, is not over, and nobody waits for it any more. */
 static void doubt(struct list *l, uint32_t stream)
 {
-	l->doubtful = !l->doubtful || l->doubtful == stream ? stream : DOUBTFUL_ON_SEVERAL;
+	bool is_only = stream && (!l->doubtful || l->doubtful == stream);
+
+	l->doubtful = is_only ? stream : DOUBTFUL_ON_SEVERAL;
 }
 
 void run_begin(
@@ -227,7 +229,7 @@ void run_unseen(struct list *l, const struct place *place, const struct wire_cal
 	doubt(l, place->stream);
 	if (!call)
 		return;
-	l->run = (struct run){.place = *place,
+	l->run = (struct run){.place = place->context ? *place : l->place,
 		.correlation = call->correlation,
 		.start_ns = call->start_ns,
 		.returned_ns = call->end_ns};

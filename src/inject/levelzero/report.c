@@ -9,8 +9,6 @@
 #define LONGEST_NS (1ull << 50)
 #define SLACK_NS   1000ull
 
-static uint64_t worst_error_ns;
-
 /* False: they cannot have been in the call, or after it. */
 static bool place(struct device *d, const struct piece *p, struct wire_work *ret)
 {
@@ -25,13 +23,13 @@ static bool place(struct device *d, const struct piece *p, struct wire_work *ret
 		return false;
 	end_ns = gpu_ns(d, gpus_unwrap(d, p->end)) - (uint64_t)offset_ns;
 	slack_ns = error_ns + 1000000000ull / d->hz + SLACK_NS;
-	if (end_ns - gpu_ns(d, cycles) + slack_ns < p->open.start_ns ||
+	if (gpu_ns(d, cycles) > end_ns ||
+		end_ns - gpu_ns(d, cycles) + slack_ns < p->open.start_ns ||
 		end_ns > now_ns() + slack_ns)
 		return false;
 	ret->end_ns = end_ns;
 	ret->start_ns = end_ns - gpu_ns(d, cycles);
-	if (error_ns > worst_error_ns)
-		worst_error_ns = error_ns;
+	clock_note_error(error_ns);
 	return true;
 }
 
@@ -79,11 +77,6 @@ void report_piece(struct piece *p)
 /* Sends the bound of all conversions. */
 void report_end_round(void)
 {
-	static uint64_t reported_ns;
-	struct wire_clock record = {
-		.type = WIRE_CLOCK, .method = WIRE_CLOCK_CALIBRATED, .error_ns = worst_error_ns};
-
 	clock_measure_systems();
-	if (worst_error_ns > reported_ns && send_slot(&record))
-		reported_ns = worst_error_ns;
+	clock_report_errors();
 }

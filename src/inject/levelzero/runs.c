@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The calls that execute recorded lists: each is a call with all work of its lists, and has a
  * signal (signals.c) that tells when that is over. */
-#include "inject/bursts.h"
 #include "inject/levelzero/levelzero.h"
 
 #define LISTS_AT_ONCE 65536u /* in a call: more are no sensible number */
@@ -53,6 +52,8 @@ static void give_up_runs(uint32_t list_count, void **handles, const struct place
 	pieces_unlock();
 }
 
+static __thread struct timed_call execution; /* of the one in which the thread is */
+
 static struct open_call *open_execution(uint16_t call, const void *frame, void **instance)
 {
 	struct open_call *open = call_open(commands_next_id(), call);
@@ -77,6 +78,7 @@ static void before_CommandQueueExecuteCommandLists(
 	struct open_call *open;
 
 	*instance = NULL;
+	timed_begin(&execution);
 	if (!is_recording()) {
 		give_up_runs(list_count, handles, q ? &q->place : NULL);
 		return;
@@ -133,6 +135,7 @@ static void before_append_lists(
 	bool is_ours;
 
 	*instance = NULL;
+	timed_begin(&execution);
 	if (!is_recording() || !to) {
 		give_up_runs(list_count, handles, to ? &to->place : NULL);
 		return;
@@ -230,6 +233,7 @@ static void end_execution(uint16_t number, void **arguments, int32_t result, voi
 	static void after_##name(void **arguments, int32_t result, void *unused, void **instance)  \
 	{                                                                                          \
 		end_execution(number, arguments, result, instance);                                \
+		timed_end(&execution);                                                             \
 	}
 LEVELZERO_EXECUTIONS(EXECUTION)
 #undef EXECUTION

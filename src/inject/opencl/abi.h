@@ -35,6 +35,7 @@ enum {
 	OPENCL_DEVICE_UUID = 0x106a,
 	OPENCL_CONTEXT_REFERENCE_COUNT = 0x1080,
 	OPENCL_QUEUE_CONTEXT = 0x1090,
+	OPENCL_QUEUE_DEVICE = 0x1091,
 	OPENCL_QUEUE_REFERENCE_COUNT = 0x1092,
 	OPENCL_QUEUE_PROPERTIES = 0x1093,
 	OPENCL_QUEUE_PROPERTIES_ARRAY = 0x1098,
@@ -183,6 +184,7 @@ enum {
 		(const intptr_t *properties, uint64_t type,                                        \
 			void (*notify)(const char *, const void *, size_t, void *),                \
 			void *user_data, int32_t *error))                                          \
+	FUNCTION(int32_t, clReleaseContext, (void *context))                                       \
 	FUNCTION(int32_t, clGetContextInfo,                                                        \
 		(void *context, uint32_t what, size_t size, void *value, size_t *ret_size))        \
 	FUNCTION(void *, clCreateCommandQueue,                                                     \

@@ -5,7 +5,6 @@
  */
 #include "inject/opencl/command.h"
 
-#include "inject/bursts.h"
 #include "inject/draws.h"
 
 static uint32_t next_id(void)
@@ -45,10 +44,9 @@ void command_begin(struct command *c, enum opencl_call call, uint8_t kind, void 
 
 	c->event = c->theirs = event;
 	c->is_followed = is_recording();
-	c->begun_ns =
-		library.overhead && kind == WIRE_CALL_LAUNCH && (c->is_followed || is_timing())
-			? now_ns()
-			: 0;
+	c->timed.begun_ns = 0;
+	if (kind == WIRE_CALL_LAUNCH)
+		timed_begin(&c->timed);
 	if (!c->is_followed)
 		return;
 	c->kind = kind;
@@ -185,8 +183,7 @@ int32_t command_end(struct command *c, int32_t result)
 {
 	if (c->is_followed)
 		report_command(c, result);
-	if (c->begun_ns)
-		bursts_time_call(c->is_followed, now_ns() - c->begun_ns);
+	timed_end(&c->timed);
 	return result;
 }
 

@@ -2,6 +2,7 @@
 /* What is done for each command of a queue, around the driver's own function: the launch path. */
 #pragma once
 
+#include "inject/bursts.h"
 #include "inject/launches.h"
 #include "inject/opencl/opencl.h"
 
@@ -12,11 +13,11 @@ enum { OPENCL_CALLS(KIND_OF) };
 /* Such a call, as long as it goes on. */
 struct command {
 	struct open_call open;
-	uint8_t kind;	   /* enum wire_call_kind */
-	bool is_followed;  /* false: everything but begun_ns is not valid */
-	uint64_t begun_ns; /* where bursts time launches (bursts.h); else 0 */
-	bool blocking;	   /* the call waits for its work */
-	bool seeks_queue;  /* its event names it */
+	uint8_t kind;	  /* enum wire_call_kind */
+	bool is_followed; /* false: everything but `timed` is not valid */
+	struct timed_call timed;
+	bool blocking;	  /* the call waits for its work */
+	bool seeks_queue; /* its event names it */
 	struct queue *queue;
 	struct piece *piece; /* NULL: nothing will be reported of its work */
 	void **event;	     /* what the driver is to get */

@@ -2,15 +2,20 @@
 /*
  * Commands whose end is awaited.
  *
- *	          events_take              events_push              events_look
- *	  free  ------------->  a call's  ------------->  incoming  ---------->  waiting, ended
- *	    ^                                             (any thread)             (under the lock)
- *	    '------------------------------------------------------ events_drain, our thread ---'
+ *	      events_take           events_push           look
+ *	free ------------> a call's -----------> incoming -----> waiting ---> ended
+ *	  ^                                 (any thread)      (under the lock)  |
+ *	  '------------------------------------------- events_drain, our thread '
  *
- * `free` and `incoming` are stacks without locks: all of the latter is taken at once, and the head
- * of the former has a number that changes with each change. Commands of a queue in order end in
- * order: behind one that has not ended, nothing of its queue is looked at. Of queues out of order
- * a number in each round is.
+ * Of what is over, references are let go of without the lock: the last one of an event may be the
+ * last one of its context, whose destructors are the program's, and may do what they like. And a
+ * driver may call back while it has a lock of its own, which we may wait for: so no thread of the
+ * program's waits for our lock for long.
+ *
+ * `free`, `incoming` and `ended` are stacks without locks: all of the latter two is taken at once,
+ * and the head of the former has a number that changes with each change. Commands of a queue in
+ * order end in order: behind one that has not ended, nothing of its queue is looked at. Of queues
+ * out of order a number in each round is.
  *
  * Our thread looks while something is waited for: every PAUSE_NS while some end, and more and more
  * seldom while none do. Whoever takes a command while it does not look wakes it.
@@ -27,23 +32,26 @@
 #define PAUSE_NS     3000000ull
 #define PAUSE_MAX_NS 24000000ull
 #define BATCH	     256
+#define PATIENCE_MS  100 /* of threads of the program's, with others */
 
 static struct {
 	struct links pieces;
 	uint64_t free;	   /* a stack: links.h */
 	uint32_t fresh;	   /* of the pieces: those that were ever taken */
 	uint32_t incoming; /* a stack */
+	uint32_t ended;	   /* so too */
 	uint32_t held;	   /* events of which we hold a reference, or will */
 	uint32_t watched;  /* our thread looks */
+	uint32_t leaving;  /* pieces whose events are being let go of */
 	uint32_t closed;
+	uint64_t ended_count;
 	pthread_mutex_t lock; /* for what follows */
-	struct links_list waiting, ended;
-	uint64_t round, pause_ns, ended_count;
+	struct links_list waiting;
+	uint64_t round, pause_ns;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .pause_ns = PAUSE_NS};
 
-/* The thread looks already: what drivers call back, when a reference is let go, may ask for a
- * count. */
-static __thread bool looking;
+/* The thread has the lock; and is letting go of events, in whatever is called back then. */
+static __thread bool has_lock, lets_go;
 
 int events_init(void)
 {
@@ -85,20 +93,6 @@ void events_give_back(struct piece *p)
 	links_give_back(&events.pieces, &events.free, p);
 }
 
-void events_push(struct piece *p)
-{
-	if (p->event)
-		__atomic_fetch_add(&events.held, 1, __ATOMIC_RELAXED);
-	links_push(&events.pieces, &events.incoming, p);
-	if (__atomic_load_n(&events.closed, __ATOMIC_SEQ_CST)) {
-		events_close();
-		return;
-	}
-	if (!__atomic_load_n(&events.watched, __ATOMIC_SEQ_CST) &&
-		!__atomic_exchange_n(&events.watched, 1, __ATOMIC_SEQ_CST))
-		collector_has_work();
-}
-
 /* --- under the lock */
 
 static void append(struct links_list *l, struct piece *p)
@@ -111,13 +105,6 @@ static void take_incoming(void)
 	struct links_list all = links_take_all(&events.pieces, &events.incoming);
 
 	links_append_list(&events.pieces, &events.waiting, &all);
-}
-
-static void let_go(struct piece *p)
-{
-	opencl.clReleaseEvent(p->event);
-	p->event = NULL;
-	__atomic_fetch_sub(&events.held, 1, __ATOMIC_RELAXED);
 }
 
 static void read_times(struct piece *p)
@@ -144,14 +131,12 @@ static bool has_ended(struct piece *p)
 		return false;
 	if (!status)
 		read_times(p);
-	let_go(p);
 	return true;
 }
 
 struct look {
-	struct links_list kept, asked; /* asked: out of order, and looked at */
+	struct links_list kept, asked, over; /* asked: out of order, and looked at */
 	uint32_t unordered;
-	bool any_ended;
 };
 
 static void look_at(struct look *l, struct piece *p)
@@ -164,9 +149,8 @@ static void look_at(struct look *l, struct piece *p)
 	}
 	l->unordered += p->event && !ordered;
 	if (has_ended(p)) {
-		append(&events.ended, p);
-		l->any_ended = true;
-		events.ended_count++;
+		append(&l->over, p);
+		__atomic_fetch_add(&events.leaving, 1, __ATOMIC_SEQ_CST);
 		return;
 	}
 	if (ordered)
@@ -174,7 +158,7 @@ static void look_at(struct look *l, struct piece *p)
 	append(ordered ? &l->kept : &l->asked, p);
 }
 
-static void look_at_all(void)
+static struct links_list look_at_all(void)
 {
 	struct look look = {0};
 	uint32_t n;
@@ -189,41 +173,109 @@ static void look_at_all(void)
 	}
 	events.waiting = look.kept;
 	links_append_list(&events.pieces, &events.waiting, &look.asked);
-	if (look.any_ended)
+	if (look.over.first)
 		events.pause_ns = PAUSE_NS;
 	else if (events.pause_ns < PAUSE_MAX_NS)
 		events.pause_ns *= 2;
+	return look.over;
 }
 
-/* False: the thread has it already, or this is a forked child, where another may have had it. */
-static bool lock(void)
+/* --- the lock */
+
+/* Of a thread of the program's: false, another has it for too long. */
+static bool lock_soon(void)
 {
-	if (looking || (!is_alive() && getpid() != library.pid))
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += PATIENCE_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return !pthread_mutex_clocklock(&events.lock, CLOCK_MONOTONIC, &until);
+}
+
+enum thread { IS_OURS, IS_OF_PROGRAM };
+
+/* False: the thread has it already, or this is a forked child, where another may have had it. */
+static bool lock(enum thread thread)
+{
+	if (has_lock || (!is_alive() && getpid() != library.pid))
 		return false;
-	pthread_mutex_lock(&events.lock);
-	looking = true;
+	if (thread == IS_OURS)
+		pthread_mutex_lock(&events.lock);
+	else if (!lock_soon())
+		return false;
+	has_lock = true;
 	return true;
 }
 
 static void unlock(void)
 {
-	looking = false;
+	has_lock = false;
 	pthread_mutex_unlock(&events.lock);
 }
 
+/* Without the lock: pieces that nobody else has. */
+static void let_go(const struct links_list *all)
+{
+	bool outer = lets_go;
+
+	lets_go = true;
+	for (uint32_t n = all->first; n; n = at(n)->next) {
+		struct piece *p = at(n);
+
+		if (!p->event)
+			continue;
+		opencl.clReleaseEvent(p->event);
+		p->event = NULL;
+		__atomic_fetch_sub(&events.held, 1, __ATOMIC_RELAXED);
+	}
+	lets_go = outer;
+}
+
+/* So too, and then they have ended. Without the lock, as a driver may have one here. */
+static void end(const struct links_list *over)
+{
+	let_go(over);
+	for (uint32_t n = over->first; n;) {
+		struct piece *p = at(n);
+
+		n = p->next;
+		links_push(&events.pieces, &events.ended, p);
+		__atomic_fetch_add(&events.ended_count, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&events.leaving, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static bool look(enum thread thread)
+{
+	struct links_list over;
+
+	if (__atomic_load_n(&events.closed, __ATOMIC_RELAXED) || !lock(thread))
+		return false;
+	over = look_at_all();
+	unlock();
+	end(&over);
+	return true;
+}
+
+/* Also those that another thread lets go of just now. */
 void events_look(void)
 {
-	if (__atomic_load_n(&events.closed, __ATOMIC_RELAXED) || !lock())
+	const struct timespec pause = {.tv_nsec = 100000};
+
+	if (lets_go || !look(IS_OF_PROGRAM))
 		return;
-	look_at_all();
-	unlock();
+	for (int n = 0; n < 10 * PATIENCE_MS && __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST);
+		n++)
+		nanosleep(&pause, NULL);
 }
 
 bool events_hold(const void *event)
 {
 	bool found = false;
 
-	if (!lock())
+	if (!lock(IS_OF_PROGRAM))
 		return false;
 	take_incoming();
 	for (uint32_t n = events.waiting.first; n && !found; n = at(n)->next)
@@ -232,37 +284,49 @@ bool events_hold(const void *event)
 	return found;
 }
 
-/* Of those that nobody waits for any more. */
-void events_close(void)
+static void close_events(enum thread thread)
 {
+	struct links_list left;
+	uint32_t n;
+
 	__atomic_store_n(&events.closed, 1, __ATOMIC_SEQ_CST);
-	if (!lock())
+	if (!lock(thread))
 		return;
 	take_incoming();
-	for (uint32_t n = events.waiting.first; n;) {
+	left = events.waiting;
+	events.waiting = (struct links_list){0};
+	unlock();
+	let_go(&left);
+	for (n = left.first; n;) {
 		struct piece *p = at(n);
 
 		n = p->next;
-		if (p->event)
-			let_go(p);
 		events_give_back(p);
 	}
-	events.waiting = (struct links_list){0};
-	unlock();
+}
+
+/* --- the launch path again */
+
+void events_push(struct piece *p)
+{
+	if (p->event)
+		__atomic_fetch_add(&events.held, 1, __ATOMIC_RELAXED);
+	links_push(&events.pieces, &events.incoming, p);
+	if (__atomic_load_n(&events.closed, __ATOMIC_SEQ_CST)) {
+		close_events(IS_OF_PROGRAM);
+		return;
+	}
+	if (!__atomic_load_n(&events.watched, __ATOMIC_SEQ_CST) &&
+		!__atomic_exchange_n(&events.watched, 1, __ATOMIC_SEQ_CST))
+		collector_has_work();
 }
 
 /* --- our thread */
 
-static struct links_list take_ended(void)
+/* Of those that nobody waits for any more. */
+void events_close(void)
 {
-	struct links_list ended = {0};
-
-	if (!lock())
-		return ended;
-	ended = events.ended;
-	events.ended = (struct links_list){0};
-	unlock();
-	return ended;
+	close_events(IS_OURS);
 }
 
 /* Nothing is waited for: whoever comes next has to wake us. */
@@ -295,9 +359,9 @@ void events_drain(void (*visit)(struct piece *pieces[], size_t count, bool may_w
 	uint32_t n;
 
 	pthread_mutex_lock(&library.no_fork);
-	events_look();
+	look(IS_OURS);
 	pthread_mutex_unlock(&library.no_fork);
-	new = take_ended();
+	new = links_take_all(&events.pieces, &events.ended);
 	links_append_list(&events.pieces, &ended, &new);
 	kept = (struct links_list){0};
 	for (n = ended.first; n;) {
@@ -326,5 +390,7 @@ uint64_t events_ended(void)
 bool events_waiting(void)
 {
 	return events.waiting.first || kept.first ||
+	       __atomic_load_n(&events.ended, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&events.incoming, __ATOMIC_SEQ_CST);
 }

@@ -50,11 +50,24 @@ static void *function_of(void *platform, enum extension extension)
 	return any;
 }
 
-static void *of_queue(const void *queue, enum extension extension)
+/* Also of a queue that nobody follows. */
+static void *platform_of(void *queue)
 {
 	const struct queue *q = queues_find(queue);
+	void *device = NULL, *platform = NULL;
 
-	return function_of(q ? q->platform : NULL, extension);
+	if (q || !queue)
+		return q ? q->platform : NULL;
+	if (!opencl.clGetCommandQueueInfo(
+		    queue, OPENCL_QUEUE_DEVICE, sizeof(device), &device, NULL))
+		opencl.clGetDeviceInfo(
+			device, OPENCL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+	return platform;
+}
+
+static void *of_queue(void *queue, enum extension extension)
+{
+	return function_of(platform_of(queue), extension);
 }
 
 /* False: there are too many platforms. */

@@ -41,9 +41,10 @@ struct queue *queues_find(const void *queue)
 	return (struct queue *)handles_get(&queues, queue);
 }
 
+/* One of which nothing is known, or that is released. */
 static bool may_go(uintptr_t value)
 {
-	return __atomic_load_n(&((struct queue *)value)->released, __ATOMIC_RELAXED);
+	return !value || __atomic_load_n(&((struct queue *)value)->released, __ATOMIC_RELAXED);
 }
 
 /* Drivers register what they do at exit when they are first used: we have to end before that. */
@@ -102,6 +103,20 @@ static bool queue_is_made(void *queue, void *context, void *device, const struct
 	return known;
 }
 
+/* As it is: nothing of it is hidden. Also when nothing is followed any more, or this is a forked
+ * child: what was known is of an earlier queue. */
+static void queue_is_plain(void *queue, void *context, void *device, struct queue how)
+{
+	if (!queue)
+		return;
+	how.times &= !how.forced;
+	how.forced = false;
+	if (is_alive())
+		queue_is_made(queue, context, device, &how);
+	else
+		handles_forget(&queues, queue);
+}
+
 static bool can_force(void *device, uint64_t properties)
 {
 	uint64_t possible = 0;
@@ -133,11 +148,8 @@ static void *create_queue(void *context, void *device, uint64_t properties, int3
 		return queue;
 	if (queue)
 		opencl.clReleaseCommandQueue(queue);
-	how.times &= !how.forced;
-	how.forced = false;
 	queue = opencl.clCreateCommandQueue(context, device, properties, error);
-	if (queue && is_alive())
-		queue_is_made(queue, context, device, &how);
+	queue_is_plain(queue, context, device, how);
 	return queue;
 }
 
@@ -190,11 +202,8 @@ void *queues_make_khr(void *context, void *device, const uint64_t *properties, i
 		return queue;
 	if (queue)
 		opencl.clReleaseCommandQueue(queue);
-	how.times &= !how.forced;
-	how.forced = false;
 	queue = make(context, device, properties, error);
-	if (queue && is_alive())
-		queue_is_made(queue, context, device, &how);
+	queue_is_plain(queue, context, device, how);
 	return queue;
 }
 
@@ -243,6 +252,14 @@ static void *create_context_from_type(const intptr_t *properties, uint64_t type,
 	return context;
 }
 
+/* Events keep their context: were ours the last ones, its destructors would be called later, and
+ * not in this call. */
+static int32_t release_context(void *context)
+{
+	events_look();
+	return opencl.clReleaseContext(context);
+}
+
 /* Events should keep what they need. In PoCL 3.1 they do not keep a part of a device, and to let go
  * of them afterwards ends the program: so of those that we hold we let go before. */
 static int32_t release_device(void *device)
@@ -279,6 +296,7 @@ void queues_put(void **table, uint32_t entries)
 {
 	put_entry(table, entries, OPENCL_AT_clCreateContext, create_context);
 	put_entry(table, entries, OPENCL_AT_clCreateContextFromType, create_context_from_type);
+	put_entry(table, entries, OPENCL_AT_clReleaseContext, release_context);
 	put_entry(table, entries, OPENCL_AT_clCreateCommandQueue, create_queue);
 	put_entry(table, entries, OPENCL_AT_clCreateCommandQueueWithProperties,
 		create_queue_with_properties);

@@ -17,7 +17,6 @@
 #define PATIENCE_NS 200000000ull
 
 static struct device_clock clocks[DEVICES_MAX];
-static uint64_t worst_error_ns;
 
 /* What its device is asked for its time for, now and then. False: it cannot be asked. */
 static bool ask_device(uint32_t index)
@@ -37,8 +36,9 @@ static bool ask_device(uint32_t index)
 	c->asked_ns = now_ns();
 	pthread_mutex_unlock(&library.no_fork);
 	c->cannot_ask = result || !theirs_ns;
-	if (!c->cannot_ask)
-		clock_bound(c, theirs_ns, before_ns, c->asked_ns, devices[index].resolution_ns);
+	if (!c->cannot_ask &&
+		!clock_bound(c, theirs_ns, before_ns, c->asked_ns, devices[index].resolution_ns))
+		c->cannot_ask = !c->known; /* that was no time at all */
 	return !c->cannot_ask;
 }
 
@@ -70,15 +70,15 @@ static bool place(const struct piece *p, struct wire_work *ret)
 	slack_ns = error_ns + devices[p->queue->device].resolution_ns + SLACK_NS;
 	ret->start_ns = p->times[TIME_START] - (uint64_t)offset_ns;
 	ret->end_ns = p->times[TIME_END] - (uint64_t)offset_ns;
-	if (ret->start_ns + slack_ns < p->entered_ns || ret->end_ns > now_ns() + slack_ns)
+	if (ret->start_ns > ret->end_ns || ret->start_ns + slack_ns < p->entered_ns ||
+		ret->end_ns > now_ns() + slack_ns)
 		return false;
 	if (ret->kind == WIRE_WORK_KERNEL && p->times[TIME_QUEUED] <= p->times[TIME_SUBMITTED] &&
 		p->times[TIME_SUBMITTED] <= p->times[TIME_START] && p->times[TIME_QUEUED]) {
 		ret->queued_ns = p->times[TIME_QUEUED] - (uint64_t)offset_ns;
 		ret->submitted_ns = p->times[TIME_SUBMITTED] - (uint64_t)offset_ns;
 	}
-	if (error_ns > worst_error_ns)
-		worst_error_ns = error_ns;
+	clock_note_error(error_ns);
 	return true;
 }
 
@@ -124,17 +124,6 @@ static void report(const struct piece *p)
 		count(WIRE_LOST_WORK, 1);
 }
 
-/* Sends the bound of all conversions. */
-static void report_clocks(void)
-{
-	static uint64_t reported_ns;
-	struct wire_clock record = {
-		.type = WIRE_CLOCK, .method = WIRE_CLOCK_CALIBRATED, .error_ns = worst_error_ns};
-
-	if (worst_error_ns > reported_ns && send_slot(&record))
-		reported_ns = worst_error_ns;
-}
-
 static bool is_better_later(const struct piece *p)
 {
 	uint64_t error_ns;
@@ -167,5 +156,5 @@ void report_pieces(struct piece *pieces[], size_t count, bool may_wait)
 	}
 	if (ring_used(&library.ring) > (library.ring.mask + 1) / 4)
 		connection_hurry(&library.connection);
-	report_clocks();
+	clock_report_errors();
 }

@@ -28,6 +28,8 @@ enum {
 	ROCPROFILER_CATEGORY_SAMPLES = 2,
 	ROCPROFILER_CODE_LOADED = 1, /* operations of code objects */
 	ROCPROFILER_KERNEL_SYMBOL = 2,
+	ROCPROFILER_HOST_FUNCTION = 3,
+	ROCPROFILER_ENQUEUE = 1, /* operation of dispatches */
 };
 
 /* Kinds of what an external id is asked for. */
@@ -47,7 +49,8 @@ enum {
 	ROCPROFILER_UNIT_CYCLES = 2,
 	ROCPROFILER_HOST_TRAP_SAMPLE = 2, /* kinds of records */
 	ROCPROFILER_STOCHASTIC_SAMPLE = 3,
-	ROCPROFILER_STORED_IN_MEMORY = 2, /* of code objects */
+	ROCPROFILER_STORED_IN_FILE = 1, /* of code objects */
+	ROCPROFILER_STORED_IN_MEMORY = 2,
 	ROCPROFILER_NOT_ISSUED_REASONS = 10,
 };
 
@@ -121,6 +124,27 @@ struct rocprofiler_kernel_symbol {
 	uint32_t group_bytes;
 	uint32_t private_bytes;
 	uint32_t scalar_registers, vector_registers, accumulators;
+};
+
+/* What functions of the program stand for a kernel. */
+struct rocprofiler_host_function {
+	uint64_t size;
+	uint64_t id;
+	uint64_t kernel;
+	uint64_t code_object;
+	const void *function;
+	uint64_t modules;
+	const char *name;
+};
+
+/* A thread hands a kernel over. */
+struct rocprofiler_dispatch_call {
+	uint64_t size;
+	uint64_t start_ns, end_ns;
+	uint64_t info_size;
+	uint64_t agent;
+	uint64_t queue;
+	uint64_t kernel;
 };
 
 struct rocprofiler_header {

@@ -64,6 +64,7 @@ static bool put_dispatch(const struct rocprofiler_dispatch *d)
 	p.end_ns = d->end_ns;
 	p.agent = d->agent;
 	p.kernel = d->kernel;
+	p.queue = d->queue;
 	p.group_bytes = d->group_bytes;
 	memcpy(p.workgroup, d->workgroup, sizeof(p.workgroup));
 	memcpy(p.grid, d->grid, sizeof(p.grid));

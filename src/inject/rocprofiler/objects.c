@@ -3,11 +3,16 @@
  * Code objects, from when they are loaded until the program ends, where instructions are sampled: a
  * sample names one by its number, and a place from where it was loaded. Each is loaded for one
  * device. They are found by our thread.
+ *
+ * The runtime loads code from memory or, where it is part of a file (as of most programs that are
+ * compiled with their kernels), from that: then the address of the object says which part of which
+ * file it is (locations.c), and it is read from there.
  */
 #include <sys/mman.h>
 
-#include "base/bare/hash_step.h"
+#include "inject/images.h"
 #include "inject/rocprofiler/code.h"
+#include "inject/rocprofiler/locations.h"
 #include "inject/rocprofiler/rocprofiler.h"
 
 #define OBJECTS_MAX   4096u
@@ -44,29 +49,14 @@ int objects_reserve(void)
 	return objects && functions && found ? 0 : -1;
 }
 
-/* Of all of it: two that differ anywhere are two. */
-static uint64_t checksum_of(const uint8_t *image, size_t size)
-{
-	uint64_t hash = size, word;
-	size_t at = 0;
-
-	for (; size - at >= sizeof(word); at += sizeof(word)) {
-		memcpy(&word, image + at, sizeof(word));
-		hash = hash_step(hash, word);
-	}
-	for (; at < size; at++)
-		hash = hash_step(hash, image[at]);
-	return hash;
-}
-
 /* Under the lock. */
-static void add(const struct rocprofiler_code_object *o, struct object *ret)
+static void add(
+	const struct rocprofiler_code_object *o, const void *image, size_t size, struct object *ret)
 {
-	const uint8_t *image = (const uint8_t *)(uintptr_t)o->memory;
-	size_t count = code_functions(image, o->memory_size, found, FUNCTIONS_MAX - function_count);
+	size_t count = code_functions(image, size, found, FUNCTIONS_MAX - function_count);
 
 	*ret = (struct object){.id = o->id,
-		.checksum = checksum_of(image, o->memory_size),
+		.checksum = images_checksum(image, size),
 		.load_base = o->load_base,
 		.load_delta = o->load_delta,
 		.device = agents_index(o->agent),
@@ -79,17 +69,44 @@ static void add(const struct rocprofiler_code_object *o, struct object *ret)
 			.name = names_keep(found[n].name)->text};
 }
 
-void objects_loaded(const struct rocprofiler_code_object *o)
+static void keep(const struct rocprofiler_code_object *o, const void *image, size_t size)
 {
-	if (!objects || o->size < sizeof(*o) || o->storage != ROCPROFILER_STORED_IN_MEMORY ||
-		!o->memory)
-		return;
+	uint64_t checksum = 0;
+
 	pthread_mutex_lock(&lock);
 	if (object_count < OBJECTS_MAX) {
-		add(o, &objects[object_count]);
+		add(o, image, size, &objects[object_count]);
+		checksum = objects[object_count].checksum;
 		__atomic_store_n(&object_count, object_count + 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
+	if (checksum)
+		images_keep(AMD_API, image, size, checksum, NULL);
+	else
+		count(WIRE_LOST_IMAGES, 1);
+}
+
+static void keep_of_file(const struct rocprofiler_code_object *o)
+{
+	struct location l;
+	void *image = location_parse(o->uri, &l) ? location_read(&l) : NULL;
+
+	if (!image) {
+		count(WIRE_LOST_IMAGES, 1);
+		return;
+	}
+	keep(o, image, l.size);
+	munmap(image, l.size);
+}
+
+void objects_loaded(const struct rocprofiler_code_object *o)
+{
+	if (!objects || o->size < sizeof(*o))
+		return;
+	if (o->storage == ROCPROFILER_STORED_IN_MEMORY && o->memory)
+		keep(o, (const void *)(uintptr_t)o->memory, o->memory_size);
+	else if (o->storage == ROCPROFILER_STORED_IN_FILE && o->uri)
+		keep_of_file(o);
 }
 
 static const struct object *object_of(uint64_t id)

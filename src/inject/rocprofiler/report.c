@@ -24,8 +24,6 @@ static const struct {
 	[ROCPROFILER_DEVICE_TO_DEVICE] = {DEVICE_TO_DEVICE, DEVICE_MEMORY, DEVICE_MEMORY},
 };
 
-static uint64_t worst_error_ns;
-
 /* False: they are unknown, or are no times of work that has ended. */
 static bool place(const struct ended *p, struct wire_work *ret)
 {
@@ -38,8 +36,7 @@ static bool place(const struct ended *p, struct wire_work *ret)
 		return false;
 	ret->start_ns = p->start_ns - (uint64_t)offset_ns;
 	ret->end_ns = p->end_ns - (uint64_t)offset_ns;
-	if (error_ns > worst_error_ns)
-		worst_error_ns = error_ns;
+	clock_note_error(error_ns);
 	return true;
 }
 
@@ -74,6 +71,15 @@ static void describe_copy(const struct ended *p, struct wire_op *op)
 	op->target_memory = directions[p->direction].target;
 }
 
+/* Queues have numbers of their own, behind those of streams. */
+static uint32_t stream_of(const struct ended *p)
+{
+	uint32_t stream = id_stream(p->external);
+
+	return stream == STREAM_OF_QUEUE ? (1u << STREAM_BITS) + (uint32_t)(p->queue & 0xffff)
+					 : stream;
+}
+
 /* Of a call that began before the burst. */
 static bool is_of_no_burst(const struct ended *p)
 {
@@ -86,7 +92,8 @@ void report_ended(const struct ended *p)
 		.kind = p->kind,
 		.correlation = id_correlation(p->external),
 		.bytes = p->bytes};
-	struct wire_op op = {.kind = p->kind, .stream = id_stream(p->external)};
+	uint32_t node = tickets_node(id_ticket(p->external), id_correlation(p->external));
+	struct wire_op op = {.kind = p->kind, .stream = stream_of(p)};
 	const char *name = NULL;
 	int device = agents_index(p->agent);
 
@@ -108,6 +115,7 @@ void report_ended(const struct ended *p)
 		work.start_ns = work.end_ns = now_ns();
 		count(WIRE_UNTIMED, 1);
 	}
+	work.graph_node = node ? node_id(node) : 0;
 	add_reported(&work);
 	work.op = table_op(&op, name);
 	if (!work.op || !send_slot(&work))
@@ -117,13 +125,8 @@ void report_ended(const struct ended *p)
 /* Sends the bound of all conversions. */
 void report_ended_round(void)
 {
-	static uint64_t reported_ns;
-	struct wire_clock record = {
-		.type = WIRE_CLOCK, .method = WIRE_CLOCK_CALIBRATED, .error_ns = worst_error_ns};
-
 	clock_measure_systems();
-	if (worst_error_ns > reported_ns && send_slot(&record))
-		reported_ns = worst_error_ns;
+	clock_report_errors();
 	if (ring_used(&library.ring) > (library.ring.mask + 1) / 4)
 		connection_hurry(&library.connection);
 }

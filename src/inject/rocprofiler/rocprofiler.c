@@ -13,10 +13,13 @@
 #include "inject/rocprofiler/rocprofiler.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inject/api.h"
+#include "inject/images.h"
+#include "inject/rocprofiler/hip_graphs.h"
 #include "vendor/amd/amd.h"
 
 #define BUFFER_BYTES	   (4u << 20)
@@ -34,6 +37,9 @@ static struct {
 	char path[4096];
 	uint32_t version;
 	uint64_t context;
+	uint64_t dispatches; /* contexts of their own; 0: there is none */
+	uint64_t hsa;
+	uint32_t hsa_ended;
 	uint64_t buffer; /* of work */
 	uint64_t buffers[BUFFERS];
 	size_t buffer_count;
@@ -78,7 +84,7 @@ static bool trace_calls(void)
 	int32_t operations[AMD_CALL_NUMBERS];
 	int32_t calls = find_kind(rocprofiler.query_callback_tracing_kind_name, "HIP_RUNTIME_API");
 	int32_t code = find_kind(rocprofiler.query_callback_tracing_kind_name, "CODE_OBJECT");
-	size_t count = calls ? calls_find(calls, operations) : 0;
+	size_t count = calls ? calls_find(CALLS_OF_HIP, calls, operations) : 0;
 
 	return count && code &&
 	       !rocprofiler.configure_callback_tracing_service(
@@ -115,9 +121,60 @@ static bool trace_work(void)
 		       tracer.context, requests, 2, on_request, NULL);
 }
 
+static int is_hip(struct dl_phdr_info *info, size_t size, void *data)
+{
+	return info->dlpi_name && strstr(info->dlpi_name, AMD_HIP_NAME) != NULL;
+}
+
+static bool trace_hsa_calls(enum call_table table, const char *name)
+{
+	int32_t operations[AMD_CALL_NUMBERS];
+	int32_t kind = find_kind(rocprofiler.query_callback_tracing_kind_name, name);
+	size_t count = kind ? calls_find(table, kind, operations) : 0;
+
+	return count && !rocprofiler.configure_callback_tracing_service(tracer.hsa, kind,
+				operations, count, on_hsa_call, (void *)(uintptr_t)table);
+}
+
+/* HIP's runtime calls HSA all the time, which is not to cost anything more. */
+static void prepare_hsa(void)
+{
+	if (dl_iterate_phdr(is_hip, NULL) || rocprofiler.create_context(&tracer.hsa) ||
+		!trace_hsa_calls(CALLS_OF_HSA, "HSA_CORE_API") ||
+		!trace_hsa_calls(CALLS_OF_HSA_EXTENSIONS, "HSA_AMD_EXT_API"))
+		tracer.hsa = 0;
+}
+
+void hsa_is_not_alone(void)
+{
+	if (tracer.hsa && !__atomic_load_n(&tracer.hsa_ended, __ATOMIC_RELAXED) &&
+		!__atomic_exchange_n(&tracer.hsa_ended, 1, __ATOMIC_SEQ_CST))
+		rocprofiler.stop_context(tracer.hsa);
+}
+
+/* What it costs is only for programs with graphs. Without it their work has no nodes. */
+static void prepare_dispatches(void)
+{
+	static const int32_t enqueued = ROCPROFILER_ENQUEUE;
+	int32_t kind = find_kind(rocprofiler.query_callback_tracing_kind_name, "KERNEL_DISPATCH");
+
+	if (!kind || rocprofiler.create_context(&tracer.dispatches) ||
+		rocprofiler.configure_callback_tracing_service(
+			tracer.dispatches, kind, &enqueued, 1, on_dispatch, NULL))
+		tracer.dispatches = 0;
+}
+
+void follow_dispatches(void)
+{
+	static uint32_t begun;
+
+	if (tracer.dispatches && !__atomic_exchange_n(&begun, 1, __ATOMIC_SEQ_CST))
+		rocprofiler.start_context(tracer.dispatches);
+}
+
 static enum wire_reason start(void)
 {
-	if (hip_streams_init() || symbols_init() || ended_init())
+	if (hip_streams_init() || hip_graphs_init() || symbols_init() || ended_init())
 		return WIRE_REASON_MEMORY;
 	if (tracer.version < ROCPROFILER_VERSION_FIRST ||
 		tracer.version >= ROCPROFILER_VERSION_AFTER || !find_functions())
@@ -125,12 +182,16 @@ static enum wire_reason start(void)
 	if (!agents_find() || rocprofiler.create_context(&tracer.context) || !trace_calls() ||
 		!trace_work())
 		return WIRE_REASON_REFUSED;
+	prepare_dispatches();
+	prepare_hsa();
 	samples_begin(tracer.context, tracer.version);
 	return WIRE_REASON_NONE;
 }
 
 static enum wire_reason follow_calls(void)
 {
+	if (tracer.hsa)
+		rocprofiler.start_context(tracer.hsa);
 	return rocprofiler.start_context(tracer.context) ? WIRE_REASON_REFUSED : WIRE_REASON_NONE;
 }
 
@@ -171,6 +232,7 @@ static void drain(void)
 		agents_ask();
 	ended_drain(report_ended);
 	samples_drain();
+	images_send();
 	report_ended_round();
 }
 
@@ -201,16 +263,22 @@ static void finish(bool program_goes_on)
 	flush();
 	drain();
 	await_ends();
+	images_finish();
 }
 
 static void leave(void)
 {
 	if (tracer.context && is_there())
 		rocprofiler.stop_context(tracer.context);
+	if (tracer.dispatches && is_there())
+		rocprofiler.stop_context(tracer.dispatches);
+	if (tracer.hsa && is_there())
+		rocprofiler.stop_context(tracer.hsa);
 }
 
 static void discard(void)
 {
+	images_drop();
 }
 
 static const struct inject_api api = {

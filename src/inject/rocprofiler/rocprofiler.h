@@ -6,12 +6,15 @@
  *	rocprofiler.c  begin and end; what is asked of rocprofiler-sdk
  *	calls.c        calls of HIP: the launch path
  *	streams.c      streams of the program, by their handles
+ *	hip_graphs.c   graphs, and which node work is of
+ *	tickets.c      nodes, on their way to where the work's end is reported
  *	symbols.c      kernels, from when their code is loaded
  *	agents.c       devices, as they are reported, and their clock
  *	ended.c        what GPUs have done: from rocprofiler-sdk's thread to ours
  *	report.c       that as records: our thread
  *	code.c         functions of a code object
  *	objects.c      code objects that are loaded, where instructions are sampled
+ *	locations.c    which part of which file a code object is
  *	samples.c      samples of instructions
  *
  * Work meets its call by an id of ours: rocprofiler-sdk asks for one in the thread that hands work
@@ -40,15 +43,34 @@ extern struct rocprofiler_functions rocprofiler;
 /* The id of work that nobody is to hear of: it was asked for while nothing was recorded. */
 #define NOT_RECORDED UINT64_MAX
 
+/* Operations are numbered anew in each. */
+enum call_table { CALLS_OF_HIP, CALLS_OF_HSA, CALLS_OF_HSA_EXTENSIONS, CALL_TABLES };
+
 rocprofiler_on_call on_call;
+rocprofiler_on_call on_hsa_call; /* data: the table */
+rocprofiler_on_call on_dispatch;
 rocprofiler_on_request on_request;
 /* Finds out which numbers calls have in this version. Gives those that are followed, at most
  * AMD_CALL_NUMBERS. */
-size_t calls_find(int32_t kind, int32_t *ret_operations);
+size_t calls_find(enum call_table table, int32_t kind, int32_t *ret_operations);
 /* Of pieces of work, since the program began: those that calls have asked for. */
 uint64_t calls_asked(void);
 
-/* The id of a piece of work is that of its call, and above that the number of its stream. */
+/* A word of the arguments: false, this version has none there. */
+bool calls_argument(const struct rocprofiler_call_data *data, size_t place, void **ret);
+
+#define STREAM_BITS 16
+#define TICKET_BITS 16
+/* In the place of a stream: work of HSA alone, which is in queues. */
+#define STREAM_OF_QUEUE ((1u << STREAM_BITS) - 1)
+
+/* The id of a piece of work is that of its call, and above that the number of its stream and, in a
+ * graph, a ticket. */
+static inline uint64_t work_id(uint32_t correlation, uint32_t stream, uint32_t ticket)
+{
+	return correlation | (uint64_t)stream << 32 | (uint64_t)ticket << (32 + STREAM_BITS);
+}
+
 static inline uint32_t id_correlation(uint64_t external)
 {
 	return (uint32_t)external;
@@ -56,7 +78,25 @@ static inline uint32_t id_correlation(uint64_t external)
 
 static inline uint32_t id_stream(uint64_t external)
 {
-	return (uint32_t)(external >> 32);
+	return (uint32_t)(external >> 32) % (1u << STREAM_BITS);
+}
+
+static inline uint32_t id_ticket(uint64_t external)
+{
+	return (uint32_t)(external >> (32 + STREAM_BITS));
+}
+
+/* --- tickets.c */
+
+uint32_t tickets_take(void);
+void tickets_fill(uint32_t ticket, uint32_t correlation, uint32_t node);
+/* Our thread: 0, none is known. */
+uint32_t tickets_node(uint32_t ticket, uint32_t correlation);
+
+/* On the wire, where nodes of all APIs are. */
+static inline uint64_t node_id(uint32_t node)
+{
+	return (uint64_t)AMD_API << 56 | node;
 }
 
 /* --- streams.c */
@@ -112,6 +152,7 @@ struct ended {
 	uint64_t start_ns, end_ns; /* of the tracer's clock */
 	uint64_t agent;
 	uint64_t kernel;
+	uint64_t queue;
 	uint64_t bytes;
 	uint32_t workgroup[3], grid[3];
 };
@@ -156,6 +197,10 @@ void samples_drain(void);
 
 /* A buffer of its own: 0, or rocprofiler-sdk's status. */
 int make_buffer(rocprofiler_on_buffer *callback, uint64_t *ret);
+/* The program uses HIP: calls of HSA are those of its runtime. */
+void hsa_is_not_alone(void);
+/* From now on on_dispatch is called: the program uses graphs. */
+void follow_dispatches(void);
 
 /* --- report.c */
 

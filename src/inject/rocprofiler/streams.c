@@ -8,7 +8,7 @@
 #include "inject/handles.h"
 #include "inject/rocprofiler/rocprofiler.h"
 
-#define STREAMS_MAX    (1u << 16)
+#define STREAMS_MAX    (1u << STREAM_BITS)
 #define DEFAULT_STREAM 1u /* numbers: handle 0, and 1 */
 #define THREAD_STREAM  2u /* the default stream of each thread: handle 2 */
 #define FIRST_MADE     3u
@@ -32,7 +32,7 @@ int hip_streams_init(void)
 void hip_streams_made(const void *handle)
 {
 	pthread_mutex_lock(&lock);
-	if (latest + 1 < STREAMS_MAX)
+	if (latest + 1 < STREAM_OF_QUEUE)
 		handles_put(&by_handle, handle, ++latest, NULL);
 	else
 		handles_put(&by_handle, handle, 0, NULL);

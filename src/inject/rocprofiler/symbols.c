@@ -5,6 +5,7 @@
  */
 #include <sys/mman.h>
 
+#include "inject/rocprofiler/hip_graphs.h"
 #include "inject/rocprofiler/rocprofiler.h"
 
 #define KERNELS_MAX (1u << 18)
@@ -36,6 +37,18 @@ static const char *keep_name(const char *name)
 	return names_keep(text)->text;
 }
 
+static void know_function(const struct rocprofiler_host_function *f)
+{
+	struct kernel k;
+
+	if (f->size < sizeof(*f) || !f->function)
+		return;
+	k = symbols_get(f->kernel);
+	if (k.name == names_none()->text && f->name)
+		k.name = keep_name(f->name);
+	hip_graphs_know_function(f->function, k.name);
+}
+
 void on_code(struct rocprofiler_call_record r, uint64_t *user_data, void *data)
 {
 	const struct rocprofiler_kernel_symbol *symbol = r.payload;
@@ -44,6 +57,9 @@ void on_code(struct rocprofiler_call_record r, uint64_t *user_data, void *data)
 	if (is_alive() && r.operation == ROCPROFILER_CODE_LOADED &&
 		r.phase == ROCPROFILER_PHASE_ENTER && r.payload)
 		objects_loaded(r.payload);
+	if (is_alive() && r.operation == ROCPROFILER_HOST_FUNCTION &&
+		r.phase == ROCPROFILER_PHASE_ENTER && r.payload)
+		know_function(r.payload);
 	if (!is_alive() || r.operation != ROCPROFILER_KERNEL_SYMBOL ||
 		r.phase != ROCPROFILER_PHASE_ENTER || !symbol)
 		return;

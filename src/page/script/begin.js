@@ -13,9 +13,12 @@ function showAbout() {
 	byId("facts").textContent = timeText(about.elapsed_ns) + began + (about.host ? " \u00b7 " + about.host : "") +
 		(about.simulated ? " \u00b7 simulated GPU" : "") + (about.incomplete ? " \u00b7 not whole: " + about.incomplete : "");
 	showReading(about);
+	fillFiles();
 }
 
 function fillViews() {
+	for (const option of byId("heat-by-row").children)
+		option.disabled = data !== null && !fileHasHeat(option.value);
 	for (const view of about.views) {
 		const option = document.createElement("option");
 		option.value = option.textContent = view.name;
@@ -31,6 +34,7 @@ function showState() {
 		byId(key).value = state[key];
 	for (const key of FLAGS)
 		byId(key).checked = state[key];
+	byId("heat-function").value = state.function;
 }
 
 function watchElements() {
@@ -49,6 +53,7 @@ function watchElements() {
 	for (const name of PANES)
 		byId("tab-" + name).addEventListener("click", () => {
 			state.pane = name;
+			forgetErrors();
 			noteAddress(false);
 			showPanes();
 		});
@@ -74,35 +79,46 @@ function showAll() {
 
 // What is newly known of a recording; what is shown of it stays, unless that was all.
 function takeAbout(newer) {
-	const allShown = isAllShown(), allSelected = isAllSelected();
+	const allShown = isAllShown(), allSelected = isAllSelected(), allCompared = hasBase() && baseIsWhole();
 	about = newer;
+	if (allCompared)
+		state.baseUntil = elapsedOf(state.baseFile);
 	if (allShown)
 		[state.from, state.to] = [0, about.elapsed_ns];
 	if (allSelected)
 		selectAll();
-	forgetPanes(allSelected);
+	forgetPanes(allSelected || allCompared);
 	arrangeRows();
 	showAbout();
 	fetchHeat();
 	showAll();
 }
 
+const filesText = newer => JSON.stringify(newer.recordings);
+
 // Until it is read: what there is of it by then was shown first.
 async function lookAgain() {
-	const newer = await ask("about.json", {partial: 1});
-	if (newer && (newer.whole !== about.whole || newer.elapsed_ns !== about.elapsed_ns))
+	const file = state.file, newer = await ask("about.json", {partial: 1});
+	if (newer && file === state.file && (newer.whole !== about.whole || newer.elapsed_ns !== about.elapsed_ns || filesText(newer) !== filesText(about)))
 		takeAbout(newer);
-	else if (newer)
+	else if (newer && file === state.file)
 		showReading(newer);
-	if (!about.whole || about.incomplete)
-		setTimeout(lookAgain, newer && !newer.whole ? READING_MS : AGAIN_MS);
+	lookAgainSoon(!newer);
+}
+
+let nextLook = 0;
+
+// As long as there is more to come, of one of the recordings.
+function lookAgainSoon(failed = false) {
+	clearTimeout(nextLook);
+	if (!data && (!about.whole || about.incomplete || about.recordings.some(recording => recording.incomplete)))
+		nextLook = setTimeout(lookAgain, about.whole || failed ? AGAIN_MS : READING_MS);
 }
 
 function showReading(newer) {
 	if (data) {
 		byId("reading").hidden = false;
-		byId("reading").textContent = `A file: ranges are in steps of ${timeText(data.sums.slice_ns)}, the time axis in columns of ` +
-			timeText(about.column_ns) + ".";
+		byId("reading").textContent = fineText();
 		return;
 	}
 	about.percent_read = newer.percent_read;
@@ -114,18 +130,28 @@ async function begin() {
 	about = await ask("about.json", {partial: 1});
 	if (!about)
 		return;
+	state.file = fileOfAddress();
+	if (state.file > 1)
+		about = await ask("about.json", {partial: 1});
+	if (!about)
+		return;
 	fillViews();
 	takeAddress();
+	compareFiles();
 	makeShades();
 	arrangeRows();
 	showAbout();
 	watchElements();
 	fetchHeat();
 	showAll();
-	addEventListener("popstate", () => {
-		const what = state.what;
+	addEventListener("popstate", async () => {
+		const {what, file, function: of} = state, wanted = fileOfAddress();
+		if (wanted !== file && !await loadFile(wanted))
+			return;
 		takeAddress();
-		if (state.what !== what)
+		if (wanted !== file)
+			return showFile();
+		if (state.what !== what || state.function !== of)
 			fetchHeat();
 		showAll();
 	});
@@ -137,7 +163,6 @@ async function begin() {
 		makeShades();
 		showAll();
 	});
-	if (!data && (!about.whole || about.incomplete))
-		setTimeout(lookAgain, about.whole ? AGAIN_MS : READING_MS);
+	lookAgainSoon();
 }
 begin();

@@ -8,7 +8,7 @@ let callTree = null; // {tree, children, totals, unit}
 
 async function showCallTree() {
 	const found = await selectedTree();
-	if (state.pane !== "calltree")
+	if (state.pane !== "calltree" || found === undefined)
 		return;
 	const tree = found && filtered(found.tree, false);
 	callTree = tree && {tree, children: tree.children(), totals: tree.totals(), unit: found.info.unit};
@@ -28,7 +28,7 @@ function listCallTree() {
 	byId("calltree-head").replaceChildren(head);
 	if (callTree)
 		addChildren(rows, 0, 0, "", sides);
-	byId("calltree-rows").replaceChildren(rows.childNodes.length ? rows : nothingRow());
+	refill(byId("calltree-rows"), rows.childNodes.length ? rows : nothingRow());
 }
 
 function nothingRow() {
@@ -74,7 +74,7 @@ function pathRow(n, level, path, inner, open, sides) {
 	tr.setAttribute("aria-level", String(level + 1));
 	const button = actionButton((inner ? open ? "\u25be " : "\u25b8 " : "\u2003") + name, () => openPath(path, !open));
 	button.className = "name";
-	button.dataset.path = path;
+	button.dataset.key = path;
 	button.disabled = !inner;
 	if (inner)
 		tr.setAttribute("aria-expanded", String(open));
@@ -91,7 +91,7 @@ function restRow(rest, level, sides) {
 function openPath(path, open) {
 	openPaths.set(path, open);
 	listCallTree();
-	[...byId("calltree-rows").querySelectorAll("button")].find(button => button.dataset.path === path)?.focus();
+	[...byId("calltree-rows").querySelectorAll("button")].find(button => button.dataset.key === path)?.focus();
 }
 
 // As in any tree: right opens, left closes, up and down go on.

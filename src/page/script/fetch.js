@@ -2,11 +2,32 @@
 // Questions. A newer one of the same name takes the place of one that is under way.
 
 const underWay = new Map();
+const errors = new Map(); // by question: what was said of it last, the latest at the end
 
-function showError(text) {
+// "": it was answered.
+function noteError(name, text) {
+	errors.delete(name);
+	if (text)
+		errors.set(name, text);
+	showErrors();
+}
+
+function showErrors() {
 	const line = byId("error");
-	line.hidden = !text;
-	line.textContent = text || "";
+	line.hidden = !errors.size;
+	line.textContent = [...errors.values()].pop() || "";
+}
+
+function forgetErrors() {
+	errors.clear();
+	showErrors();
+}
+
+// Answers that are not wanted any more, but for those to one.
+function stopAsking(name) {
+	for (const [other, controller] of underWay)
+		if (other !== name)
+			controller.abort();
 }
 
 function showBusy() {
@@ -22,15 +43,15 @@ async function ask(name, words, form) {
 	underWay.set(name, mine);
 	showBusy();
 	try {
-		const answer = await fetch(name + "?" + new URLSearchParams(words), {signal: mine.signal});
+		const answer = await fetch(name + "?" + new URLSearchParams(ofFile(words)), {signal: mine.signal});
 		const text = await answer.text();
 		if (!answer.ok)
 			throw new Error(text.trim());
-		showError("");
+		noteError(name, "");
 		return form === "text" ? text : JSON.parse(text);
 	} catch (e) {
 		if (e.name !== "AbortError")
-			showError(e instanceof TypeError ? "xpuprof does not answer any more: it has ended" : e.message);
+			noteError(name, e instanceof TypeError ? "xpuprof does not answer any more: it has ended" : e.message);
 		return null;
 	} finally {
 		if (underWay.get(name) === mine)

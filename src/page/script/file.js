@@ -18,21 +18,33 @@ const ANSWERS = {
 	"timeline.json": fileAxis,
 	"sums.json": fileSums,
 	"report.txt": () => data.report,
+	"repeats.json": fileRepeats,
+	"links.json": fileLinks,
+	"find.json": fileFind,
+	"heat.json": fileHeat,
 };
 
-// Calls with each cell of a row and each of its boxes that has some of the time; cells lie in [begin, begin + column).
+// How many steps stand together from the n-th on: of what is older more do (src/page/ages.h).
+function together(ages, n) {
+	for (let i = 0; i < ages.length; i += 2)
+		if (n < ages[i])
+			return Math.min(ages[i + 1], ages[i] - n);
+	return 1;
+}
+
+// Calls with each cell of a row that has some of the time: where it begins, how long it is, and what it has.
 function eachCell(row, from, to, onCell) {
-	const cells = data.axis.cells[row] || [], column = data.about.column_ns;
+	const cells = data.axis.cells[row] || [], {ages} = data.axis, column = data.about.column_ns;
 	let low = 0, high = cells.length / 3;
 	while (low < high) {
-		const middle = (low + high) >> 1;
-		if ((cells[3 * middle] + 1) * column <= from)
+		const middle = (low + high) >> 1, n = cells[3 * middle];
+		if ((n + together(ages, n)) * column <= from)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (let i = 3 * low; i < cells.length && cells[i] * column < to; i += 3)
-		onCell(cells[i] * column, cells[i + 1], cells[i + 2]);
+		onCell(cells[i] * column, together(ages, cells[i]) * column, cells[i + 1], cells[i + 2]);
 }
 
 let boxesOf = null; // by row: where its boxes begin in data.axis.boxes
@@ -65,7 +77,20 @@ class Columns {
 			return;
 		this.time[n] += time;
 		this.begun[n] += begun;
-		this.parts[n]++;
+	}
+
+	// A cell of the file, which may be longer than one of these: evenly, as where in it something was is not known. Of a counter
+	// the value is a mean, and weighed by its time.
+	addCell(begin, length, value, begun, counts) {
+		this.add(begin, 0, begun);
+		for (let at = begin; at < begin + length;) {
+			const n = Math.floor((at - this.from) / this.step), next = Math.min(this.from + (n + 1) * this.step, begin + length);
+			if (n >= 0 && n < this.time.length) {
+				this.time[n] += value * (next - at) / (counts ? 1 : length);
+				this.parts[n] += next - at;
+			}
+			at = next;
+		}
 	}
 
 	// What lasts has its part in each.
@@ -92,17 +117,26 @@ class Columns {
 function fileAxis(words) {
 	const column = data.about.column_ns, step = Math.max(1, Math.round((words.to - words.from) / words.columns / column)) * column;
 	const from = Math.floor(words.from / step) * step, columns = Math.ceil((words.to - from) / step), to = from + columns * step;
-	const answer = {from, to, columns, boxes: [], names: data.axis.names, cells: {}}, {boxes} = data.axis;
+	const answer = {from, to, columns, boxes: [], names: data.axis.names, cells: {}, alike: {}}, {boxes} = data.axis;
 	for (const row of words.rows.split(",").map(Number)) {
-		const sums = new Columns(from, step, columns);
-		eachCell(row, from, to, (at, time, begun) => sums.add(at, time, begun));
+		const sums = new Columns(from, step, columns), alike = new Alike(from, step, columns), names = namesOfCells(row);
+		const {kind} = data.about.rows[row], counts = kind === "counter";
+		eachCell(row, from, to, (at, length, value, begun) => {
+			sums.addCell(at, length, value, begun, counts);
+			if (kind === "marker" && begun)
+				alike.add(at, names.get(Math.round(at / column)) ?? -1);
+		});
 		eachBox(row, from, to, (begin, length, i) => {
 			if (length >= 2 * step)
 				answer.boxes.push(row, begin, length, boxes[i + 3]);
-			else
+			else {
 				sums.spread(begin, length);
+				alike.add(begin, boxes[i + 3]);
+			}
 		});
-		answer.cells[row] = sums.cells(data.about.rows[row].kind === "counter");
+		answer.cells[row] = sums.cells(counts);
+		if (kind === "marker")
+			answer.alike[row] = alike.list();
 	}
 	return answer;
 }
@@ -111,7 +145,7 @@ function fileSums({from, to, columns}) {
 	const of = {}, answer = {columns, cells: {}};
 	data.about.rows.forEach((row, number) => {
 		const sums = of[row.kind] = of[row.kind] || new Columns(from, (to - from) / columns, columns);
-		eachCell(number, from, to, (at, time, begun) => sums.add(at, time, begun));
+		eachCell(number, from, to, (at, length, value, begun) => sums.addCell(at, length, value, begun, false));
 		eachBox(number, from, to, (begin, length) => sums.spread(begin, length));
 	});
 	for (const kind in of)
@@ -119,13 +153,56 @@ function fileSums({from, to, columns}) {
 	return answer;
 }
 
+// Where slices begin, those that stand together as one; at the end where the last ends.
+const edges = data ? makeEdges(data.sums) : [];
+
+function makeEdges({count, ages, slice_ns}) {
+	const all = [];
+	for (let n = 0; n < count; n += together(ages, n))
+		all.push(n * slice_ns);
+	return [...all, count * slice_ns];
+}
+
+// The edge that is next to a time, as its number.
+function edgeAt(time) {
+	let low = 0, high = edges.length - 1;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (edges[middle] < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && time - edges[low - 1] < edges[low] - time ? low - 1 : low;
+}
+
 // Ranges are whole slices, one at least.
 function snapRange() {
-	const step = data?.sums.slice_ns;
-	if (!step || isAllSelected())
-		return;
-	state.since = Math.min(Math.round(state.since / step), Math.ceil(about.elapsed_ns / step) - 1) * step;
-	state.until = Math.min(Math.max(Math.round(state.until / step) * step, state.since + step), about.elapsed_ns);
+	if (data && !isAllSelected())
+		[state.since, state.until] = snapped(state.since, state.until);
+	if (data && state.baseUntil > state.baseSince)
+		[state.baseSince, state.baseUntil] = snapped(state.baseSince, state.baseUntil);
+}
+
+function snapped(since, until) {
+	const first = Math.min(edgeAt(since), edges.length - 2), end = until >= about.elapsed_ns ? edges.length - 1 : Math.max(edgeAt(until), first + 1);
+	return [edges[first], Math.min(edges[end], about.elapsed_ns)];
+}
+
+// "before 12 s of 40 ms, ..."
+function agesText({ages}, step) {
+	const texts = [];
+	for (let i = 0; i < ages.length; i += 2)
+		texts.push(`before ${timeText(ages[i] * step)} of ${timeText(ages[i + 1] * step)}`);
+	return texts.length ? " (" + texts.join(", ") + ")" : "";
+}
+
+// How fine all of it is.
+function fineText() {
+	const {sums, axis: columns} = data, older = sums.ages.length || columns.ages.length ? "; what is older is coarser, to keep the file small" : "";
+	return `A file: ranges are in steps of ${timeText(sums.slice_ns)}${agesText(sums, sums.slice_ns)}, the time axis in columns of ` +
+		timeText(about.column_ns) + agesText(columns, about.column_ns) + older + ". Not in it: reports and other views of a range, flame graphs of " +
+		"iterations, instructions of kernels, which 'xpuprof view' has.";
 }
 
 // Views whose ranges it can show; the others are pictures of the whole.

@@ -5,9 +5,18 @@
 const GROUPS = {process: 1, thread: 2, device: 3, stream: 4};
 const NOT_KNOWN = /^.\[(process|thread|device) not known\]$/;
 
-// [time, samples] by node.
+// The edges that a range is between, as their numbers.
+function edgesOf(since, until) {
+	return [edgeAt(since), until >= about.elapsed_ns ? edges.length - 1 : edgeAt(until)];
+}
+
 function selectedSums() {
-	const {nodes, slices, slice_ns, spreads, before, behind} = data.sums, all = isAllSelected();
+	return isAllSelected() ? sumsBetween(0, edges.length - 1, true) : sumsBetween(...edgesOf(state.since, state.until));
+}
+
+// [time, samples] by node of the slices between two edges; or of all that there is.
+function sumsBetween(first, end, all = false) {
+	const {nodes, slices, spreads, before, behind} = data.sums;
 	const time = new Float64Array(nodes.length / 2 + 1), samples = new Float64Array(time.length);
 	const add = slice => {
 		for (let i = 0; i < slice.length; i += 3) {
@@ -15,7 +24,6 @@ function selectedSums() {
 			samples[slice[i]] += slice[i + 2];
 		}
 	};
-	const first = all ? 0 : Math.floor(state.since / slice_ns), end = all ? slices.length : Math.ceil(state.until / slice_ns);
 	slices.slice(first, end).forEach(add);
 	if (all)
 		[before, behind].forEach(add);
@@ -23,7 +31,7 @@ function selectedSums() {
 		const [node, until, whole] = spreads.slice(i, i + 3);
 		// exactly: the product may need more than a double has
 		const part = at => at >= until ? whole : Number(BigInt(whole) * BigInt(at) / BigInt(until));
-		time[node] += all ? whole : part(end * slice_ns) - part(first * slice_ns);
+		time[node] += all ? whole : part(edges[end]) - part(edges[first]);
 	}
 	return [time, samples];
 }
@@ -37,13 +45,22 @@ function droppedFrames() {
 	});
 }
 
+// Nodes that stand on the thread that is asked for, by its id; all, where none is.
+function nodesOfThread(parents, frames) {
+	const kind = String.fromCharCode(97 + GROUPS.thread), end = ` (${state.thread})`, inside = new Uint8Array(parents.length);
+	const chosen = data.sums.frames.map(text => text[0] === kind && text.endsWith(end));
+	for (let n = 0; n < inside.length; n++)
+		inside[n] = !state.thread || (n && (inside[parents[n]] || chosen[frames[n]])) ? 1 : 0;
+	return inside;
+}
+
 // Nodes with time of the view's kind, or below such.
 function wantedNodes(time, parents, frames, kinds) {
-	const gpu = new Uint8Array(time.length), some = new Uint8Array(time.length);
+	const gpu = new Uint8Array(time.length), some = new Uint8Array(time.length), inside = nodesOfThread(parents, frames);
 	for (let n = 1; n < time.length; n++)
 		gpu[n] = gpu[parents[n]] || kinds[data.sums.frames[frames[n]].charCodeAt(0) - 97].gpu ? 1 : 0;
 	for (let n = time.length - 1; n > 0; n--) {
-		if (state.view !== "merge" && (state.view === "gpu") !== (gpu[n] === 1))
+		if (!inside[n] || (state.view !== "merge" && (state.view === "gpu") !== (gpu[n] === 1)))
 			time[n] = 0;
 		some[n] |= time[n] ? 1 : 0;
 		some[parents[n]] |= some[n];
@@ -51,22 +68,33 @@ function wantedNodes(time, parents, frames, kinds) {
 	return some;
 }
 
-function fileTree() {
+// The tree of nodes with time of the view, which have none yet: by node where it stands, and whether its time is shown.
+function nodesOf(time) {
 	const {merge} = data.pictures;
 	if (!merge || (mouldText !== merge && !takeMould(merge)))
 		return null;
-	const {nodes} = data.sums, [time, samples] = selectedSums(), dropped = droppedFrames(), info = fileInfo();
+	const {nodes} = data.sums, dropped = droppedFrames(), info = fileInfo();
 	const parents = new Uint32Array(time.length), frames = new Uint32Array(time.length), placed = new Uint32Array(time.length);
 	for (let n = 1; n < time.length; n++)
 		[parents[n], frames[n]] = [nodes[2 * n - 2], nodes[2 * n - 1]];
 	const some = wantedNodes(time, parents, frames, info.kinds), tree = new Tree(data.sums.frames, info.kinds);
-	for (let n = 1; n < time.length; n++) {
-		if (!some[n])
-			continue;
-		placed[n] = dropped[frames[n]] ? placed[parents[n]] : tree.child(placed[parents[n]], frames[n]);
-		tree.add(placed[n], time[n], time[n] ? samples[n] : 0);
-	}
-	return {tree, info};
+	for (let n = 1; n < time.length; n++)
+		if (some[n])
+			placed[n] = dropped[frames[n]] ? placed[parents[n]] : tree.child(placed[parents[n]], frames[n]);
+	return {tree, placed, info, isShown: time.map(one => one ? 1 : 0)};
+}
+
+// Of the whole recording.
+function fileNodes() {
+	return nodesOf(sumsBetween(0, edges.length - 1, true)[0]);
+}
+
+function fileTree() {
+	const [time, samples] = selectedSums(), made = nodesOf(time);
+	for (let n = 1; made && n < time.length; n++)
+		if (time[n])
+			made.tree.add(made.placed[n], time[n], samples[n]);
+	return made;
 }
 
 // What the picture of the whole recording says of itself, for a range.

@@ -20,9 +20,12 @@ function chip(text, undo) {
 }
 
 function showFilters() {
-	const texts = filterTexts(), undo = [...(state.focus ? [() => { state.focus = ""; }] : []),
+	const these = state.these ? [state.these === "compared" ? "compared with the others" : "only these"] : [];
+	const texts = [...these, ...(state.thread ? ["thread " + threadText()] : []), ...filterTexts()];
+	const undo = [...these.map(() => () => { state.these = ""; }), ...(state.thread ? [() => { state.thread = ""; }] : []),
+		...(state.focus ? [() => { state.focus = ""; }] : []),
 		...state.hide.map(text => () => { state.hide = state.hide.filter(other => other !== text); }), () => { state.once = false; }];
-	byId("filters").replaceChildren(...texts.map((text, n) => chip(text.length > 80 ? text.slice(0, 80) + "\u2026" : text, undo[n])));
+	refill(byId("filters"), ...texts.map((text, n) => chip(text.length > 80 ? text.slice(0, 80) + "\u2026" : text, undo[n])));
 	byId("once").checked = state.once;
 }
 

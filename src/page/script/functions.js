@@ -28,7 +28,7 @@ function actionButton(text, action) {
 
 async function showFunctions() {
 	const found = await selectedTree();
-	if (state.pane !== "functions")
+	if (state.pane !== "functions" || found === undefined)
 		return;
 	functionUnit = found ? found.info.unit : "";
 	functionTree = found && filtered(found.tree, true);
@@ -55,8 +55,8 @@ function listFunctions() {
 		}));
 		return th;
 	}));
-	byId("function-head").replaceChildren(head);
-	byId("function-rows").replaceChildren(...shown.map(row => functionRow(row, columns)));
+	refill(byId("function-head"), head);
+	refill(byId("function-rows"), ...shown.map(row => functionRow(row, columns)));
 	byId("found").textContent = foundText(wanted, matching);
 }
 
@@ -106,22 +106,24 @@ function neighbourList(title, map) {
 function describeFunction() {
 	const place = byId("function-about"), row = functionRows.find(other => other.name === chosenFunction);
 	if (!row) {
-		place.replaceChildren(cell("p", "Choose a function to see who calls it, and whom it calls.", "note"));
+		refill(place, cell("p", "Choose a function to see who calls it, and whom it calls.", "note"));
 		return;
 	}
 	const {callers, callees} = functionTree.neighbours(row.name), bar = document.createElement("div");
 	bar.className = "bar";
-	if (!data && functionTree.kindOf(row.frame)?.class === "gpu")
+	if (functionTree.kindOf(row.frame)?.class === "gpu")
 		bar.append(actionButton("Its launches", () => {
-			Object.assign(state, {of: "launches", name: row.name.slice(1), least: 0, below: 0, pane: "repeats"});
+			Object.assign(state, {of: "launches", name: row.name.slice(1), least: 0, below: 0, these: "", pane: "repeats"});
 			selected();
-		}), actionButton("Its instructions", () => {
+		}));
+	if (!data && functionTree.kindOf(row.frame)?.class === "gpu")
+		bar.append(actionButton("Its instructions", () => {
 			Object.assign(state, {kernel: row.name.slice(1), pane: "kernel"});
 			selected();
 		}));
 	bar.append(actionButton("Flame graph of it", () => focusOn(row.name, false)), actionButton("Its callers", () => focusOn(row.name, true)),
-		actionButton("Leave it out", () => hide(row.name.slice(1))), actionButton("Copy name", () => copyName(row.name.slice(1))));
-	place.replaceChildren(neighbourList("Called by", callers), cell("h2", row.name.slice(1)),
+		...(data ? [] : [actionButton("Its time in the heatmap", () => showFunctionHeat(row.name.slice(1)))]), actionButton("Leave it out", () => hide(row.name.slice(1))), actionButton("Copy name", () => copyName(row.name.slice(1))));
+	refill(place, neighbourList("Called by", callers), cell("h2", row.name.slice(1)),
 		cell("p", (functionTree.kindOf(row.frame)?.name || "") + ": " + usedColumns().map(([title, of]) => title + " " + amount(of(row))).join(" \u00b7 "), "note"),
 		bar, neighbourList("Calls", callees));
 }

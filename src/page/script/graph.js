@@ -37,18 +37,22 @@ function replaceData(name, texts) {
 // Of the server's picture, which is of the range already; of a file's of the whole recording.
 async function askTree() {
 	const text = data ? data.pictures[state.view] || "" : await ask("flame.svg", flameWords(false), "text");
-	if (text === null || !takeMould(text))
+	if (text === null)
+		return undefined;
+	if (!takeMould(text))
 		return null;
 	const info = JSON.parse(wholeInfo);
 	return {tree: Tree.decode(textsOf("nodes"), textsOf("names").join("").split("\n"), info.kinds, info.sampled), info};
 }
 
-// {tree, info} of what is selected, without filters; null where there is nothing.
+// {tree, info} of what is selected, without filters; null where there is nothing, undefined where none was got.
 async function selectedTree() {
 	const key = JSON.stringify([flameWords(false), about.elapsed_ns]);
 	if (shownTreeOf?.key !== key) {
 		const made = data && !isFixed(state.view) ? fileTree() : await askTree();
-		shownTreeOf = made && {key, ...made};
+		if (!made)
+			return made;
+		shownTreeOf = {key, ...made};
 	}
 	return shownTreeOf;
 }
@@ -72,17 +76,21 @@ function factsOf(info, tree) {
 	return [...written(names[0], cpu), ...written(names[1] || names[0], gpu), ...info.facts.filter(fact => !names.includes(fact[0]))];
 }
 
-// "" where nothing is left.
+// "" where nothing is left, undefined where no tree was got.
 async function makePicture() {
 	const found = await selectedTree();
 	if (!found)
-		return "";
+		return found === undefined ? undefined : "";
 	const tree = filtered(found.tree), info = {...found.info, nodes: tree.count, inverted: state.inverted, dropped: 0};
 	if (!tree.sums().some(time => time))
 		return "";
 	info.facts = factsOf(info, tree);
 	if (filtersOn())
 		info.remarks = ["filtered: " + filterTexts().join(", "), ...info.remarks];
+	return pictureOf(tree, info);
+}
+
+function pictureOf(tree, info) {
 	replaceData("info", [JSON.stringify(info)]);
 	replaceData("names", [tree.names.join("\n")]);
 	replaceData("nodes", tree.encode(info.sampled));
@@ -90,13 +98,24 @@ async function makePicture() {
 	return new XMLSerializer().serializeToString(mould);
 }
 
+// Of two ranges of a file.
+function comparedPicture() {
+	const found = fileComparison();
+	if (!found || !found.tree.sums().some(time => time))
+		return "";
+	const tree = state.reverse ? found.tree.reversed() : found.tree;
+	return pictureOf(tree, {...found.info, nodes: tree.count, inverted: state.inverted, dropped: 0});
+}
+
 const NOTHING = "<!DOCTYPE html><meta charset=utf-8><style>body{font:14px system-ui,sans-serif;color-scheme:light dark;padding:1em}</style>" +
 	"<p>There is nothing of this view here.";
 let pictureAddress = "";
 
-// The address of a picture that was made here.
+// The address of a picture that was made here; "" where no tree was got.
 async function madeFlame() {
-	const text = isMade() ? await makePicture() : data.pictures[state.view] || "";
+	const text = data && comparesNow() ? comparedPicture() : isMade() ? await makePicture() : data.pictures[state.view] || "";
+	if (text === undefined)
+		return "";
 	URL.revokeObjectURL(pictureAddress);
 	pictureAddress = URL.createObjectURL(new Blob([text || NOTHING], {type: text ? "image/svg+xml" : "text/html"}));
 	return pictureAddress;

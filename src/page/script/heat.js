@@ -19,13 +19,17 @@ function arrangeHeat() {
 }
 
 async function fetchHeat() {
+	byId("heat-function").hidden = state.what !== "function";
+	byId("tip").hidden = true;
+	if (isHeatByRow())
+		return fetchHeatRows();
 	arrangeHeat();
-	const bins = heat.columns * HEAT_ROWS, counts = state.what === "calls" || state.what === "driver";
+	const bins = heat.columns * HEAT_ROWS, of = state.what, counts = ["calls", "driver", "marker"].includes(of);
 	const answer = await ask("sums.json", partly({from: 0, to: heat.columns * heat.column, columns: bins}));
-	if (!answer)
+	if (!answer || state.what !== of)
 		return;
 	heat.values = new Float64Array(bins);
-	const cells = answer.cells[state.what] || [];
+	const cells = answer.cells[of] || [];
 	for (let i = 0; i < cells.length; i += 3)
 		heat.values[cells[i]] = cells[i + (counts ? 2 : 1)];
 	heat.most = heat.values.reduce((a, b) => Math.max(a, b), 0);
@@ -61,6 +65,15 @@ function heatWidth() {
 
 // The least that there is can be seen: it has a shade of its own.
 function drawHeat() {
+	if (isHeatByRow())
+		drawHeatRows();
+	else
+		drawHeatOffsets();
+	keepImage(heat.canvas);
+	drawHeatOver();
+}
+
+function drawHeatOffsets() {
 	const width = heatWidth(), context = prepare(heat.canvas, width, HEAT_HEIGHT);
 	const w = width / heat.columns, h = HEAT_HEIGHT / HEAT_ROWS;
 	for (let i = 0; i < heat.values.length; i++) {
@@ -69,21 +82,22 @@ function drawHeat() {
 		context.fillStyle = heat.shades[12 + Math.round(87 * Math.sqrt(heat.values[i] / heat.most))];
 		context.fillRect(Math.floor(i / HEAT_ROWS) * w, HEAT_HEIGHT - (i % HEAT_ROWS + 1) * h, Math.max(w - (w > 4 ? 1 : 0), 1), h);
 	}
-	keepImage(heat.canvas);
-	drawHeatOver();
 }
 
 function drawHeatOver() {
-	const context = drawKept(heat.canvas);
-	if (isComparing())
-		drawHeatRange(context, heatWidth() / heat.columns, state.baseSince, state.baseUntil, "base");
+	const context = drawKept(heat.canvas), draw = isHeatByRow() ? drawHeatRowsRange : drawHeatRange;
+	if (isHeatByRow() && !heatRows?.rows.length)
+		return;
+	if (baseIsHere())
+		draw(context, state.baseSince, state.baseUntil, "base");
 	if (!isAllSelected())
-		drawHeatRange(context, heatWidth() / heat.columns, state.since, state.until, "chosen");
+		draw(context, state.since, state.until, "chosen");
+	drawHeatCursor(context);
 }
 
 // From a cell to a cell: the rest of the first column, whole columns, the begin of the last.
-function drawHeatRange(context, w, since, until, shade) {
-	const yOf = ns => HEAT_HEIGHT * (1 - ns / heat.column);
+function drawHeatRange(context, since, until, shade) {
+	const w = heatWidth() / heat.columns, yOf = ns => HEAT_HEIGHT * (1 - ns / heat.column);
 	context.fillStyle = colour(shade);
 	context.strokeStyle = colour(shade + "-edge");
 	for (let c = Math.floor(since / heat.column); c * heat.column < until; c++) {
@@ -95,6 +109,8 @@ function drawHeatRange(context, w, since, until, shade) {
 
 // The begin of the cell under the pointer, or its end.
 function heatTime(event, end) {
+	if (isHeatByRow())
+		return heatRowTime(event, end);
 	const box = heat.canvas.getBoundingClientRect();
 	const c = Math.min(Math.max(Math.floor((event.clientX - box.left) / (heatWidth() / heat.columns)), 0), heat.columns - 1);
 	const r = Math.min(Math.max(Math.floor((box.bottom - event.clientY) / (HEAT_HEIGHT / HEAT_ROWS)), 0), HEAT_ROWS - 1);

@@ -8,12 +8,12 @@ let links = null; // {since, until, begin, call, works, count}: those of the box
 async function fetchLinks(row, box) {
 	const kind = about.rows[row].kind, since = state.since, until = state.until;
 	links = null;
-	if (data || !about.whole || (kind !== "calls" && kind !== "work"))
+	if (!about.whole || (kind !== "calls" && kind !== "work"))
 		return;
 	const answer = await ask("links.json", {row, begin: box.from, length: box.length});
 	if (!answer)
 		return;
-	links = {since, until, begin: box.from, call: answer.call, works: answer.works, count: answer.work_count, isCall: kind === "calls"};
+	links = {since, until, begin: box.from, call: answer.call, works: answer.works, count: answer.work_count, isCall: kind === "calls", leftOut: answer.left_out};
 	showLinks();
 	drawSelectionSoon();
 }
@@ -29,7 +29,9 @@ function showLinks() {
 }
 
 function linksText() {
-	const {begin, call, works, count, isCall} = links, first = Math.min(...works.filter((_, n) => n % 3 === 1));
+	const {begin, call, works, count, isCall, leftOut} = links, first = Math.min(...works.filter((_, n) => n % 3 === 1));
+	if (leftOut)
+		return "what it belongs to may not be in this file, for lack of room";
 	if (isCall)
 		return count ? `asked for ${count === 1 ? "a piece" : grouped(count) + " pieces"} of GPU work, ${first >= call[1] ? timeText(first - call[1]) + " later" : "at once"}` :
 			"asked for no GPU work that was recorded";

@@ -3,8 +3,11 @@
 
 let shownFlame = "", shownReport = "", shownKernel = "";
 
+/** @returns {Record<string, string>} */
 function rangeWords() {
-	return isAllSelected() ? {} : {from: String(Math.round(state.since)), to: String(Math.round(state.until))};
+	const range = isAllSelected() ? {} : {from: String(Math.round(state.since)), to: String(Math.round(state.until))};
+	const thread = state.thread ? {thread: state.thread} : {};
+	return state.these ? {...range, ...thread, iterations: "1", ...repeatWords()} : {...range, ...thread};
 }
 
 // `turned`: as the picture is, and not only what it is of.
@@ -21,7 +24,7 @@ function flameWords(turned) {
 
 // Where nothing is filtered, the picture is the server's.
 function isMade() {
-	return !comparesNow() && (filtersOn() || (data && !isFixed(state.view) && !(isAllSelected() && !state.by && !FLAGS.some(key => state[key]))));
+	return !comparesNow() && (filtersOn() || (data && !isFixed(state.view) && !(isAllSelected() && !state.by && !state.thread && !FLAGS.some(key => state[key]))));
 }
 
 // Replaced, so that Back goes back in this page and not in the picture.
@@ -30,9 +33,13 @@ async function showFlame() {
 	if (key === shownFlame)
 		return;
 	shownFlame = key;
-	const address = data || isMade() ? await madeFlame() : "flame.svg?" + new URLSearchParams(words);
-	if (shownFlame === key)
+	const address = data || isMade() ? await madeFlame() : "flame.svg?" + new URLSearchParams(ofFile(words));
+	if (shownFlame !== key)
+		return;
+	if (address)
 		byId("flame").contentWindow.location.replace(address);
+	else
+		shownFlame = ""; // it is asked for again
 }
 
 // Its source and instructions, and what they waited for.
@@ -49,7 +56,7 @@ async function showKernel() {
 }
 
 async function showReport() {
-	const compared = comparesNow(), words = {...rangeWords(), width: 160};
+	const compared = comparesNow() && !data, words = {...rangeWords(), width: 160};
 	const address = JSON.stringify(compared ? [words, flameWords(false), baseWords()] : words);
 	if (address === shownReport)
 		return;
@@ -67,15 +74,24 @@ function forgetPanes(all) {
 	shownReport = shownKernel = repeatsKey = "";
 }
 
+// What is shown is another recording's.
+function clearPanes() {
+	byId("flame").contentWindow.location.replace("about:blank");
+	byId("kernel").srcdoc = byId("report").textContent = byId("heat-note").textContent = "";
+	repeats = null;
+	repeatChosen = "";
+	for (const id of ["repeat-rows", "repeat-name", "function-rows", "calltree-rows"])
+		byId(id)?.replaceChildren();
+}
+
 function showPanes() {
-	byId("range").textContent = (isAllSelected() ? "the whole recording" :
+	byId("range").textContent = (state.these ? theseText() + " in " : "") + (isAllSelected() ? "the whole recording" :
 		rangeText(state.since, state.until) +
 		(data && (state.pane === "report" || isFixed(state.view)) ? " \u2013 in this file only the whole recording has this" : "")) + compareText();
 	showLinks();
 	showFilters();
 	showCompare();
 	byId("tab-kernel").hidden = !state.kernel;
-	byId("tab-repeats").hidden = Boolean(data);
 	for (const name of PANES) {
 		byId(name).hidden = state.pane !== name;
 		byId("tab-" + name).setAttribute("aria-selected", String(state.pane === name));

@@ -53,7 +53,7 @@ function follow(element, event, onMove, onEnd) {
 }
 
 heat.canvas.addEventListener("pointerdown", event => {
-	if (event.button !== 0)
+	if (event.button !== 0 || (isHeatByRow() && (!heatRows || chooseHeatRow(event))))
 		return;
 	const first = heatTime(event, false);
 	follow(heat.canvas, event, e => {
@@ -98,7 +98,9 @@ function dragAxis(element, event) {
 // A click selects what the box lasted.
 function chooseBox(event) {
 	const thing = thingAt(event);
-	if (!thing?.box)
+	if (thing?.kind === "marker" && (thing.box || thing.cell))
+		chooseMarker(thing.row, thing.box ? thing.box.from : thing.from, thing.box ? thing.box.length : thing.length);
+	if (!thing?.box || thing.kind === "marker")
 		return;
 	select(thing.box.from, thing.box.from + Math.max(thing.box.length, 1));
 	fetchLinks(thing.row, thing.box);
@@ -132,25 +134,36 @@ axis.lanes.addEventListener("scroll", () => {
 
 // --- what is under the pointer ----------------------------------------------------------------------------
 
+const TIP_MAX = 1000; // of a name
+
 function tipOf(thing) {
 	if (thing?.box)
-		return thing.box.name + "\n" + timeText(thing.box.length) + " from " + momentText(thing.box.from, thing.box.length);
+		return thing.box.name.slice(0, TIP_MAX) + "\n" + timeText(thing.box.length) + " from " + momentText(thing.box.from, thing.box.length);
 	if (!thing?.cell)
 		return thing?.lane?.name || "";
-	const [, amount, count] = thing.cell;
-	return thing.kind === "counter" ? String(amount) : grouped(count) + " begin in this pixel, " + timeText(amount);
+	const [, amount, count] = thing.cell, name = thing.name ? thing.name.slice(0, TIP_MAX) + "\n" : "";
+	if (thing.kind === "marker" && count === 1 && !amount)
+		return name + "a moment, at " + momentText(thing.from, thing.length);
+	return name + (thing.kind === "counter" ? String(amount) : grouped(count) + " begin in this pixel, " + timeText(amount));
 }
 
-axis.lanes.addEventListener("pointermove", event => {
-	const tip = byId("tip"), text = tipOf(thingAt(event));
+function showTip(event, text) {
+	const tip = byId("tip");
 	tip.hidden = !text;
+	if (!text)
+		return;
 	tip.textContent = text;
 	tip.style.left = Math.min(event.clientX + 14, window.innerWidth - Math.min(tip.offsetWidth, 400) - 10) + "px";
 	tip.style.top = event.clientY + 16 + "px";
-});
-axis.lanes.addEventListener("pointerleave", () => {
-	byId("tip").hidden = true;
-});
+}
+
+// Not while something is dragged.
+axis.lanes.addEventListener("pointermove", event => showTip(event, event.buttons ? "" : tipOf(thingAt(event))));
+heat.canvas.addEventListener("pointermove", event => showTip(event, !event.buttons && isHeatByRow() && heatRows ? heatRowTip(event) : ""));
+for (const element of [axis.lanes, heat.canvas])
+	element.addEventListener("pointerleave", () => {
+		byId("tip").hidden = true;
+	});
 
 // --- keyboard -----------------------------------------------------------------------------------------------
 
@@ -161,8 +174,10 @@ const KEYS = {
 	d: () => moveAxis(state.from + (state.to - state.from) / 5, state.to + (state.to - state.from) / 5),
 	f: () => moveAxis(state.since, state.until),
 	"0": () => moveAxis(0, about.elapsed_ns),
+	"/": () => byId("seek").focus(),
 	Escape: () => {
 		selectAll();
+		state.thread = "";
 		select(0, about.elapsed_ns);
 		selected();
 	},

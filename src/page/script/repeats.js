@@ -12,16 +12,43 @@ function repeatSpan() {
 	return Math.round(state.since) + "-" + Math.round(state.until);
 }
 
+// Which they are.
+function repeatWords() {
+	/** @type {Record<string, string>} */
+	const words = {of: state.of};
+	if (state.name)
+		words.which = state.name;
+	if (state.least)
+		words["at-least"] = String(state.least);
+	if (state.below)
+		words.below = String(state.below);
+	return words;
+}
+
+function limitsText() {
+	return (state.least ? " of at least " + timeText(state.least) : "") + (state.below ? " below " + timeText(state.below) : "");
+}
+
+// What the flame graph is of, while it is of some of them.
+function theseText() {
+	const name = state.name.length > 60 ? state.name.slice(0, 60) + "\u2026" : state.name;
+	return {launches: "launches of ", periods: "times from launch to launch of ", markers: "markers "}[state.of] + name + limitsText();
+}
+
+// Those that are listed, as a flame graph: alone, or compared with the others. Of the range that the table is of.
+function showThese(how) {
+	if (repeatSpan() === repeatChosen)
+		select(repeatRange.since, repeatRange.until);
+	stopComparing();
+	Object.assign(state, {these: how, pane: "flame"});
+	selected();
+}
+
 // Of the range that was selected before one of the table was.
 async function showRepeats() {
 	if (repeatSpan() !== repeatChosen)
 		repeatRange = {since: state.since, until: state.until};
-	/** @type {Record<string, any>} */
-	const words = {of: state.of, from: Math.round(repeatRange.since), to: Math.round(repeatRange.until), ...(state.name ? {which: state.name} : {})};
-	if (state.least)
-		words["at-least"] = state.least;
-	if (state.below)
-		words.below = state.below;
+	const words = {from: Math.round(repeatRange.since), to: Math.round(repeatRange.until), ...repeatWords()};
 	const key = JSON.stringify([words, about.elapsed_ns]);
 	if (key === repeatsKey) {
 		drawRepeats();
@@ -44,7 +71,7 @@ function repeatNames() {
 
 // Where nothing is chosen: what takes the most time.
 function chooseFirst() {
-	state.name = repeatNames()[0]?.text || "";
+	state.name = repeatNames().find(name => !name.left_out)?.text || "";
 	noteAddress(false);
 	return state.name !== "";
 }
@@ -56,8 +83,9 @@ function fillNames() {
 	select.replaceChildren(...names.map(name => {
 		const option = document.createElement("option");
 		option.value = name.text;
-		option.textContent = (name.text.length > 60 ? name.text.slice(0, 60) + "\u2026" : name.text) + " (" + grouped(name.count) + ")";
+		option.textContent = (name.text.length > 60 ? name.text.slice(0, 60) + "\u2026" : name.text) + " (" + grouped(name.count) + (name.left_out ? ", not in this file" : "") + ")";
 		option.title = name.text;
+		option.disabled = Boolean(name.left_out);
 		return option;
 	}));
 	select.value = state.name;
@@ -73,10 +101,12 @@ function drawRepeats() {
 	byId("repeat-note").textContent = count ? `${grouped(count)}${of} \u00b7 ${timeText(repeats.min_ns)} to ${timeText(repeats.max_ns)}, half of them up to ` +
 		`${timeText(repeats.median_ns)} \u00b7 ${timeText(repeats.total_ns)} in all` : repeatNames().length ? "there are none" + of :
 		"there are no " + (state.of === "markers" ? "markers: 'xpuprof record --nvtx' records them" : "kernels") + of;
-	const limits = (state.least ? " of at least " + timeText(state.least) : "") + (state.below ? " below " + timeText(state.below) : "");
 	const listed = repeats.longest.length / 2, left = listed < repeats.matching ? `, the longest ${grouped(listed)}` : "";
-	byId("repeat-found").textContent = count ? grouped(repeats.matching) + limits + left : "";
-	byId("repeat-rows").replaceChildren(...Array.from({length: listed}, (_, n) => repeatRow(repeats.longest[2 * n], repeats.longest[2 * n + 1])));
+	byId("repeat-found").textContent = count ? grouped(repeats.matching) + limitsText() + left : "";
+	byId("repeat-only").hidden = byId("repeat-compared").hidden = Boolean(data);
+	byId("repeat-only").disabled = !repeats.matching;
+	byId("repeat-compared").disabled = !repeats.matching || repeats.matching === count;
+	refill(byId("repeat-rows"), ...Array.from({length: listed}, (_, n) => repeatRow(repeats.longest[2 * n], repeats.longest[2 * n + 1])));
 }
 
 function repeatRow(since, length) {
@@ -85,6 +115,7 @@ function repeatRow(since, length) {
 	bar.style.setProperty("--share", 100 * length / repeats.max_ns + "%");
 	times.append(actionButton(timeText(since, 1000) + " to " + timeText(until, 1000), () => {
 		select(since, until);
+		state.these = "";
 		repeatChosen = repeatSpan();
 		moveAxisTo();
 		selected();
@@ -175,3 +206,5 @@ byId("repeat-of").addEventListener("change", () => {
 });
 byId("repeat-name").addEventListener("change", () => changeRepeats({name: byId("repeat-name").value, least: 0, below: 0}));
 byId("repeat-least").addEventListener("change", () => changeRepeats({least: timeOf(byId("repeat-least").value), below: 0}));
+byId("repeat-only").addEventListener("click", () => showThese("only"));
+byId("repeat-compared").addEventListener("click", () => showThese("compared"));

@@ -7,10 +7,18 @@ let groups = []; // {name, lanes, left, closed, time}
 
 const closedGroups = new Set();
 
+// Lanes of a thread below the one in which it runs, in this order.
+const BESIDE = {marker: "markers", calls: "calls"}, PLACES = ["run", "waits", "marker", "calls"];
+
 function laneOf(row, number) {
-	const counts = row.kind === "counter";
-	return {rows: [number], kind: row.kind, tall: counts || row.kind === "run" ? 22 : 16, time: row.time_ns,
-		name: row.thread ? row.thread + (row.kind === "calls" ? " \u2013 calls" : "") : row.name, thread: row.thread, tid: row.tid};
+	const counts = row.kind === "counter", more = BESIDE[row.kind] ? " \u2013 " + BESIDE[row.kind] : "";
+	const lane = {rows: [number], kind: row.kind, tall: counts || row.kind === "run" ? 22 : 16, time: row.time_ns,
+		name: row.thread ? row.thread + more : row.name + (row.unit ? ", " + row.unit : ""), thread: row.thread, tid: row.tid, depth: 0};
+	if (row.kind === "marker") {
+		lane.time = 0; // a part of it counts as often as it is named
+		setDepth(lane, row.depth);
+	}
+	return lane;
 }
 
 // A thread's samples and its waits share a lane.
@@ -32,19 +40,19 @@ function joinThreads(lanes) {
 	return kept;
 }
 
-// Calls follow their thread; the rest by how much there is.
+// Markers and calls follow their thread; the rest by how much there is.
 function sortLanes(lanes) {
 	const timeOf = new Map();
 	for (const lane of lanes)
 		timeOf.set(lane.thread || lane, Math.max(timeOf.get(lane.thread || lane) || 0, lane.time));
 	const place = lane => timeOf.get(lane.thread || lane);
-	return lanes.sort((a, b) => place(b) - place(a) || (a.tid || 0) - (b.tid || 0) || Number(a.kind === "calls") - Number(b.kind === "calls"));
+	return lanes.sort((a, b) => place(b) - place(a) || (a.tid || 0) - (b.tid || 0) || PLACES.indexOf(a.kind) - PLACES.indexOf(b.kind));
 }
 
 function groupName(row) {
 	if (row.kind === "work")
 		return (row.device || "GPU") + (row.process ? " \u2013 " + row.process : "");
-	return row.kind === "counter" ? (row.device || "GPU") + " \u2013 counters" : row.kind === "driver" ? "GPU driver" :
+	return row.kind === "counter" ? (row.device ? row.device + " \u2013 counters" : "metrics") : row.kind === "driver" ? "GPU driver" :
 		row.process || "process not known";
 }
 
@@ -58,7 +66,7 @@ function arrangeRows() {
 			named.set(name, {name, lanes: [], left: 0, gpu: row.kind === "work", time: 0});
 		const group = named.get(name);
 		group.lanes.push(laneOf(row, number));
-		group.time += row.time_ns;
+		group.time += row.kind === "marker" ? 0 : row.time_ns;
 	});
 	groups = [...named.values()].sort((a, b) => b.gpu - a.gpu || b.time - a.time);
 	for (const group of groups) {

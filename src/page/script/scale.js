@@ -33,6 +33,12 @@ function niceAbove(value) {
 	return [1, 2, 5, 10].map(n => n * power).find(n => n >= value * (1 - 1e-9));
 }
 
+// What stays is not set again: the page would be laid out anew.
+function setStyle(element, name, value) {
+	if (element.style[name] !== value)
+		element.style[name] = value;
+}
+
 // A canvas that is sharp on any screen: its context, in CSS pixels, empty.
 function prepare(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1;
@@ -40,8 +46,8 @@ function prepare(canvas, width, height) {
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
 	}
-	canvas.style.width = width + "px";
-	canvas.style.height = height + "px";
+	setStyle(canvas, "width", width + "px");
+	setStyle(canvas, "height", height + "px");
 	const context = canvas.getContext("2d");
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	context.clearRect(0, 0, width, height);
@@ -61,9 +67,11 @@ function colour(name) {
 // Keeps what is drawn, so that what lies over it can be drawn again and again.
 function keepImage(canvas) {
 	const kept = canvas.kept = canvas.kept || document.createElement("canvas");
-	kept.width = canvas.width;
-	kept.height = canvas.height;
-	kept.getContext("2d").drawImage(canvas, 0, 0);
+	if (kept.width !== canvas.width || kept.height !== canvas.height)
+		[kept.width, kept.height] = [canvas.width, canvas.height];
+	const context = kept.getContext("2d");
+	context.clearRect(0, 0, kept.width, kept.height);
+	context.drawImage(canvas, 0, 0);
 }
 
 function drawKept(canvas) {
@@ -90,8 +98,24 @@ function onFrame(call) {
 	};
 }
 
-// As much of a text as fits, by halving.
+const FITTED_MAX = 20000, NAME_MAX = 400; // characters that are looked at
+const fitted = new Map(); // by text and whole pixels of room
+
+// As much of a text as fits. What was asked before is known: while the axis moves most texts stay what they are.
 function fitText(context, text, room) {
+	const key = Math.floor(room) + text.slice(0, NAME_MAX);
+	let known = fitted.get(key);
+	if (known === undefined) {
+		if (fitted.size >= FITTED_MAX)
+			fitted.clear();
+		known = findFit(context, text.slice(0, NAME_MAX), Math.floor(room));
+		fitted.set(key, known);
+	}
+	return known;
+}
+
+// By halving.
+function findFit(context, text, room) {
 	if (room < 12 || context.measureText(text).width <= room)
 		return room < 12 ? "" : text;
 	let low = 0, high = text.length;

@@ -4,15 +4,21 @@
 
 const NAMES_MAX_PX = 190, RULER_PX = 24;
 const axis = {ruler: byId("ruler"), lanes: byId("lanes"), canvas: byId("boxes"), spacer: byId("spacer"),
-	data: null, from: 0, to: 1, columns: 1, rows: ""};
+	data: null, from: 0, to: 1, columns: 1, rows: "", names: 0, width: 1, isKept: false};
 
-// A third of a narrow screen.
+// How wide names and lanes are: names a third of a narrow screen. Once for all that is drawn, as asking the document is slow.
+function measureAxis() {
+	const width = axis.lanes.clientWidth;
+	axis.names = Math.min(NAMES_MAX_PX, Math.floor(width / 3));
+	axis.width = Math.max(width - axis.names, 50);
+}
+
 function namesWidth() {
-	return Math.min(NAMES_MAX_PX, Math.floor(axis.lanes.clientWidth / 3));
+	return axis.names;
 }
 
 function axisWidth() {
-	return Math.max(axis.lanes.clientWidth - namesWidth(), 50);
+	return axis.width;
 }
 
 function xOf(ns) {
@@ -34,24 +40,31 @@ function columnsOf(from, to, pixels) {
 
 // What came is drawn meanwhile, where it is.
 async function fetchAxis() {
+	measureAxis();
 	const {from, to, columns} = columnsOf(state.from, state.to, axisWidth());
 	const rows = wantedRows(axis.lanes.scrollTop, axis.lanes.clientHeight).join(",");
 	const answer = rows ? await ask("timeline.json", partly({from, to, columns, rows})) : null;
 	if (!answer)
 		return;
-	Object.assign(axis, {data: byRow(answer), from, to, columns, rows});
-	if (data)
-		Object.assign(axis, {from: answer.from, to: answer.to, columns: answer.columns});
+	Object.assign(axis, {from, to, columns, rows}, data ? {from: answer.from, to: answer.to, columns: answer.columns} : {});
+	axis.data = byRow(answer);
+	fitMarkerLanes();
 	drawAxis();
 }
 
 function byRow(answer) {
-	const of = new Map(), {boxes, names, cells} = answer;
-	const get = row => of.get(row) || of.set(row, {boxes: [], cells: []}).get(row);
+	const of = new Map(), {boxes, names, cells, alike} = answer;
+	const get = row => of.get(row) || of.set(row, {boxes: [], cells: [], alike: new Map()}).get(row);
 	for (let i = 0; i < boxes.length; i += 4)
 		get(boxes[i]).boxes.push({from: boxes[i + 1], length: boxes[i + 2], name: names[boxes[i + 3]]});
 	for (const row in cells)
 		get(+row).cells = cells[row];
+	for (const row in alike)
+		for (let i = 0; i < alike[row].length; i += 2)
+			get(+row).alike.set(alike[row][i], names[alike[row][i + 1]]);
+	for (const [row, found] of of)
+		if (about.rows[row].kind === "marker")
+			placeMarkers(found);
 	return of;
 }
 
@@ -69,7 +82,7 @@ function drawRuler() {
 
 // What is selected, and what that is compared with.
 function shadeRanges(context, y, height) {
-	if (isComparing())
+	if (baseIsHere())
 		shadeRange(context, y, height, state.baseSince, state.baseUntil, "base");
 	if (!isAllSelected())
 		shadeRange(context, y, height, state.since, state.until, "chosen");
@@ -108,28 +121,31 @@ function drawBoxes(context, kind, boxes, y, tall) {
 			continue;
 		context.globalAlpha = kind === "waits" ? 0.3 : 1;
 		context.fillStyle = fill;
-		context.fillRect(x, y + 2, Math.max(right - x - (right - x > 4 ? 1 : 0), 2), tall - 4);
+		const top = y + (box.level || 0) * MARKER_PX;
+		context.fillRect(x, top + 2, Math.max(right - x - (right - x > 4 ? 1 : 0), 2), tall - 4);
 		context.globalAlpha = 1;
 		context.fillStyle = kind === "waits" ? colour("faint") : ground;
 		const text = right - x > 24 ? fitText(context, box.name, right - x - 8) : "";
 		if (text)
-			context.fillText(text, x + 4, y + tall / 2);
+			context.fillText(text, x + 4, top + tall / 2);
 	}
 }
 
 // As high as much of the pixel is covered; counters by their greatest.
 function drawCells(context, kind, cells, y, tall) {
-	const pixel = (axis.to - axis.from) / axis.columns, room = tall - 4;
+	const pixel = (axis.to - axis.from) / axis.columns, room = tall - 4, begin = namesWidth(), end = begin + axisWidth();
+	const w = Math.max(xOf(axis.from + pixel) - xOf(axis.from), 2);
 	let most = kind === "counter" ? 0 : pixel;
 	for (let i = 0; i < cells.length && kind === "counter"; i += 3)
 		most = Math.max(most, cells[i + 1]);
 	context.fillStyle = fillOf(kind);
 	context.globalAlpha = kind === "waits" ? 0.3 : 1;
 	for (let i = 0; i < cells.length; i += 3) {
-		const x = xOf(axis.from + cells[i] * pixel), w = Math.max(xOf(axis.from + (cells[i] + 1) * pixel) - x, 2);
+		const x = xOf(axis.from + cells[i] * pixel);
+		if (x + w <= begin || x >= end)
+			continue;
 		const h = Math.max(room * Math.min(cells[i + 1] / (most || 1), 1), 2);
-		if (x + w > namesWidth() && x < namesWidth() + axisWidth())
-			context.fillRect(Math.max(x, namesWidth()), y + 2 + room - h, w, h);
+		context.fillRect(Math.max(x, begin), y + 2 + room - h, w, h);
 	}
 	context.globalAlpha = 1;
 }
@@ -144,24 +160,41 @@ function drawLane(context, lane, y, width) {
 		const data = axis.data?.get(row), kind = about.rows[row].kind;
 		if (!data)
 			continue;
-		drawCells(context, kind, data.cells, y, lane.tall);
-		drawBoxes(context, kind, data.boxes, y, lane.tall);
+		if (kind === "marker")
+			drawMarkerCells(context, data, y);
+		else
+			drawCells(context, kind, data.cells, y, lane.tall);
+		drawBoxes(context, kind, data.boxes, y, kind === "marker" ? MARKER_PX : lane.tall);
 	}
 }
 
 function drawAxis() {
+	drawLanes();
+	axis.isKept = false;
+	drawAxisRanges(axis.canvas.getContext("2d"));
+}
+
+function drawLanes() {
+	measureAxis();
 	const width = axis.lanes.clientWidth, height = axis.lanes.clientHeight, top = axis.lanes.scrollTop;
 	const context = prepare(axis.canvas, width, height);
 	const seen = (y, tall) => y + tall > top && y < top + height;
 	const all = eachLane((group, y) => seen(y, GROUP_PX) && drawGroup(context, group, y - top, width),
 		(lane, y) => seen(y, lane.tall) && drawLane(context, lane, y - top, width));
-	axis.spacer.style.height = Math.max(all - height, 0) + "px";
-	keepImage(axis.canvas);
-	drawAxisOver();
+	setStyle(axis.spacer, "height", Math.max(all - height, 0) + "px");
 }
 
+// The lanes are kept when only a range changes, and not while they move: to keep them takes as long as to draw them.
 function drawAxisOver() {
-	const context = drawKept(axis.canvas);
+	if (!axis.isKept) {
+		drawLanes();
+		keepImage(axis.canvas);
+		axis.isKept = true;
+	}
+	drawAxisRanges(drawKept(axis.canvas));
+}
+
+function drawAxisRanges(context) {
 	shadeRanges(context, 0, axis.lanes.clientHeight);
 	drawLinks(context);
 	drawRuler();
@@ -182,16 +215,18 @@ function thingAt(event) {
 			found = {group};
 	}, (lane, top) => {
 		if (y >= top && y < top + lane.tall)
-			found = {lane, ...(x >= namesWidth() ? contentAt(lane, time) : {})};
+			found = {lane, ...(x >= namesWidth() ? contentAt(lane, time, y - top) : {})};
 	});
 	return found;
 }
 
-function contentAt(lane, time) {
+function contentAt(lane, time, y) {
 	const pixel = (axis.to - axis.from) / axis.columns, slack = 2 * (state.to - state.from) / axisWidth();
 	let cell = null;
 	for (const row of lane.rows) {
 		const data = axis.data?.get(row), kind = about.rows[row].kind;
+		if (kind === "marker")
+			return data ? markerAt(data, row, time, Math.floor(y / MARKER_PX)) : {};
 		const box = data?.boxes.find(b => time >= b.from && time < b.from + Math.max(b.length, slack));
 		if (box && kind !== "waits")
 			return {box, kind, row};

@@ -15,7 +15,6 @@
 
 #define CONTEXTS_MAX 1024 /* in the life of a process */
 
-pthread_mutex_t arenas_lock = PTHREAD_MUTEX_INITIALIZER;
 struct arena arenas[PROBE_ARENAS_MAX];
 
 static const struct probe_plan *plan(void)

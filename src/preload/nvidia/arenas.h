@@ -2,14 +2,13 @@
 /*
  * Arenas: the memory of programs on a GPU, one in each context that has a module with programs.
  *
- * One lock guards them and the list of modules (modules.h). What is called under it are copies and
- * allocations, in streams of our own: it is held for as long as these take, and where a context
- * ends for two seconds at most until kernels of ours have. In each call the thread's capture mode
- * is relaxed, so that graphs that are being captured do not mind.
+ * One thread at a time has to do with them and with the list of modules (turn.h, modules.h). What
+ * it calls are copies and allocations, in streams of our own: its turn lasts for as long as these
+ * take, and where a context ends two seconds at most until kernels of ours have. In each call the
+ * thread's capture mode is relaxed, so that graphs that are being captured do not mind.
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "preload/nvidia/abi.h"
@@ -44,10 +43,9 @@ void calls_begin(struct calls *c);
 void calls_end(struct calls *c);
 __attribute__((visibility("default"))) bool xpuprof_probe_is_calling(void);
 
-extern pthread_mutex_t arenas_lock;
 extern struct arena arenas[PROBE_ARENAS_MAX];
 
-/* All below: with the lock. */
+/* All below: in a turn. */
 
 /* That of the calling thread's context, which is made where there is none so far; NULL: there is no
  * context, or no place for one more. */

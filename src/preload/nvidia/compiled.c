@@ -85,6 +85,17 @@ static uint64_t image_bytes(const char *image)
 	return end > IMAGE_BYTES_MAX ? 0 : end;
 }
 
+bool compiled_copy(const void *image, size_t most, struct buf *ret)
+{
+	uint64_t bytes = image_bytes(image);
+
+	if (!bytes || bytes > most || !buf_reserve(ret, bytes) ||
+		!read_memory(image, ret->data + ret->size, bytes))
+		return false;
+	ret->size += bytes;
+	return true;
+}
+
 /* --- the files -------------------------------------------------------------------------------- */
 
 static bool hash_of(const char *image, uint64_t *ret)

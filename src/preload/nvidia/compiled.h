@@ -18,5 +18,7 @@ bool compiled_is_kept(void);
 /* The text of an image in memory, and the hash of the text with programs it was made of. False: it
  * was not made here. Of an image that is damaged nothing is read beyond what is mapped. */
 bool compiled_find(const void *image, struct buf *ret_text, uint64_t *ret_spliced);
+/* An image of machine code in memory, of so many bytes at most. False: it is damaged or larger. */
+bool compiled_copy(const void *image, size_t most, struct buf *ret);
 /* Once it is there, the image is found. */
 bool compiled_keep(const struct buf *image, const struct buf *text, uint64_t spliced);

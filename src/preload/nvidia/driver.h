@@ -49,7 +49,21 @@
 		(int *ret, void *function, int block, size_t dynamic_bytes))                       \
 	D(cuKernelGetAttribute, (int *ret, int attribute, void *kernel, cu_device device))         \
 	D(cuLibraryGetGlobal,                                                                      \
-		(cu_address * ret, size_t * bytes, cu_library library, const char *name))
+		(cu_address * ret, size_t * bytes, cu_library library, const char *name))          \
+	D(cuLibraryGetModule, (cu_module * ret, cu_library library))                               \
+	D(cuLibraryGetKernelCount, (unsigned int *ret, cu_library library))                        \
+	D(cuLibraryEnumerateKernels, (void **ret, unsigned int count, cu_library library))         \
+	D(cuKernelGetName, (const char **ret, void *kernel))                                       \
+	D(cuKernelGetFunction, (void **ret, void *kernel))                                         \
+	D(cuLinkCreate_v2, (unsigned int count, int *options, void **values, void **ret))          \
+	D(cuLinkAddData_v2,                                                                        \
+		(void *link, int type, const void *data, size_t bytes, const char *name,           \
+			unsigned int count, int *options, void **values))                          \
+	D(cuLinkComplete, (void *link, void **ret, size_t *ret_bytes))                             \
+	D(cuLinkDestroy, (void *link))                                                             \
+	D(cuModuleGetFunctionCount, (unsigned int *ret, cu_module module))                         \
+	D(cuModuleEnumerateFunctions, (void **ret, unsigned int count, cu_module module))          \
+	D(cuFuncGetName, (const char **ret, void *function))
 
 struct driver {
 #define DRIVER_MEMBER(name, arguments) cu_result(*name) arguments;

@@ -8,6 +8,7 @@
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/modules.h"
+#include "preload/nvidia/turn.h"
 
 static cu_result looked_at(cu_result result)
 {
@@ -45,6 +46,8 @@ cu_result cuCtxPushCurrent_v2(cu_context context)
 struct ending {
 	cu_context context;
 	cu_device device;
+	uint64_t arenas; /* a bit for the slot of each */
+	bool unread;	 /* nobody could look at them */
 };
 
 static bool ends(const struct arena *a, const struct ending *e)
@@ -52,40 +55,92 @@ static bool ends(const struct arena *a, const struct ending *e)
 	return e->context ? a->context == e->context : a->primary && a->device == e->device;
 }
 
-/* Returns a bit for the slot of each. */
-static uint64_t begin(const struct ending *e)
+static void begin(struct ending *e)
 {
 	struct calls calls;
-	uint64_t ending = 0;
 
-	if (!link_is_alive())
-		return 0;
+	if (!link_is_alive() || xpuprof_probe_is_calling())
+		return;
 	calls_begin(&calls);
-	pthread_mutex_lock(&arenas_lock);
-	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++)
+	e->unread = !turn_begin();
+	for (uint32_t i = 0; !e->unread && i < PROBE_ARENAS_MAX; i++)
 		if (arenas[i].live && ends(&arenas[i], e)) {
 			arena_ends(&arenas[i]);
-			ending |= 1ull << i;
+			e->arenas |= 1ull << i;
 		}
-	pthread_mutex_unlock(&arenas_lock);
+	if (!e->unread)
+		turn_end();
 	calls_end(&calls);
-	return ending;
 }
 
-static void finish(uint64_t ending, bool are_gone)
+/* Its last values were not read. */
+static void lose(const struct ending *e)
 {
-	if (!ending)
-		return;
-	pthread_mutex_lock(&arenas_lock);
-	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++) {
-		if (!(ending >> i & 1))
-			continue;
-		if (are_gone)
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++)
+		if (arenas[i].live && ends(&arenas[i], e)) {
 			arena_is_gone(&arenas[i]);
+			__atomic_fetch_add(
+				&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+		}
+}
+
+static void lose_context(void *context)
+{
+	lose(&(struct ending){.context = context});
+}
+
+static void lose_primary(void *device)
+{
+	lose(&(struct ending){.device = (cu_device)(intptr_t)device});
+}
+
+/* One that nobody could look at, and that has ended. */
+static void finish_unread(const struct ending *e)
+{
+	if (turn_begin()) {
+		lose(e);
+		turn_end();
+	} else if (e->context)
+		turn_leave(lose_context, e->context);
+	else
+		turn_leave(lose_primary, (void *)(intptr_t)e->device);
+}
+
+static void is_gone(void *arena)
+{
+	arena_is_gone(arena);
+}
+
+static void goes_on(void *arena)
+{
+	struct arena *a = arena;
+
+	a->live = true;
+}
+
+static void finish_read(const struct ending *e, bool are_gone)
+{
+	void (*change)(void *) = are_gone ? is_gone : goes_on;
+	bool mine = turn_begin();
+
+	for (uint32_t i = 0; i < PROBE_ARENAS_MAX; i++) {
+		if (!(e->arenas >> i & 1))
+			continue;
+		if (mine)
+			change(&arenas[i]);
 		else
-			arenas[i].live = true;
+			turn_leave(change, &arenas[i]);
 	}
-	pthread_mutex_unlock(&arenas_lock);
+	if (mine)
+		turn_end();
+}
+
+static void finish(const struct ending *e, bool are_gone)
+{
+	if (e->arenas)
+		finish_read(e, are_gone);
+	else if (e->unread && are_gone)
+		finish_unread(e);
 }
 
 static bool is_inactive(cu_device device)
@@ -99,11 +154,13 @@ static bool is_inactive(cu_device device)
 #define DESTROY(name)                                                                              \
 	cu_result name(cu_context context)                                                         \
 	{                                                                                          \
-		const struct ending e = {.context = context};                                      \
-		uint64_t ending = context ? begin(&e) : 0;                                         \
-		cu_result result = REAL(name)(context);                                            \
+		struct ending e = {.context = context};                                            \
+		cu_result result;                                                                  \
                                                                                                    \
-		finish(ending, !result);                                                           \
+		if (context)                                                                       \
+			begin(&e);                                                                 \
+		result = REAL(name)(context);                                                      \
+		finish(&e, !result);                                                               \
 		return result;                                                                     \
 	}
 DESTROY(cuCtxDestroy)
@@ -113,11 +170,12 @@ DESTROY(cuCtxDestroy_v2)
 #define DESTROY_PRIMARY(name, at_once)                                                             \
 	cu_result name(cu_device device)                                                           \
 	{                                                                                          \
-		const struct ending e = {.device = device};                                        \
-		uint64_t ending = begin(&e);                                                       \
-		cu_result result = REAL(name)(device);                                             \
+		struct ending e = {.device = device};                                              \
+		cu_result result;                                                                  \
                                                                                                    \
-		finish(ending, !result && ((at_once) || is_inactive(device)));                     \
+		begin(&e);                                                                         \
+		result = REAL(name)(device);                                                       \
+		finish(&e, !result && ((at_once) || is_inactive(device)));                         \
 		return result;                                                                     \
 	}
 DESTROY_PRIMARY(cuDevicePrimaryCtxRelease, false)

@@ -16,6 +16,7 @@
 #define HOOKS(H)                                                                                   \
 	H(cuGetProcAddress)                                                                        \
 	H(cuGetProcAddress_v2)                                                                     \
+	H(cuInit)                                                                                  \
 	H(cuModuleLoad)                                                                            \
 	H(cuModuleLoadData)                                                                        \
 	H(cuModuleLoadDataEx)                                                                      \
@@ -52,6 +53,7 @@ enum hook {
 EXPORT cu_result cuGetProcAddress(const char *symbol, void **ret, int version, uint64_t flags);
 EXPORT cu_result cuGetProcAddress_v2(
 	const char *symbol, void **ret, int version, uint64_t flags, int *ret_status);
+EXPORT cu_result cuInit(unsigned int flags);
 EXPORT cu_result cuModuleLoad(cu_module *ret, const char *path);
 EXPORT cu_result cuModuleLoadData(cu_module *ret, const void *image);
 EXPORT cu_result cuModuleLoadDataEx(

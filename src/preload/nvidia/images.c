@@ -9,10 +9,14 @@
 #include "preload/link.h"
 #include "preload/own_stack.h"
 #include "preload/nvidia/alone.h"
+#include "preload/nvidia/arenas.h"
 #include "preload/nvidia/compiled.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/modules.h"
 #include "preload/nvidia/probes.h"
+#include "preload/nvidia/sanitizer/patches.h"
+#include "preload/nvidia/sites.h"
+#include "preload/nvidia/unprobed.h"
 #include "ptx/fatbin.h"
 
 #define LINE_INFO "line-info"
@@ -117,6 +121,7 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 		return 0;
 	link_send_fate(
 		PROBE_FATE_UNREADABLE, 1, "it was compiled with programs of another version");
+	unprobed_send(i, PROBE_FATE_UNREADABLE);
 	return -ESTALE;
 }
 
@@ -127,17 +132,21 @@ bool image_splice(struct image *i, const void *image)
 	int error;
 
 	*i = (struct image){.original = image};
-	if (!image || !link_open() || !driver_open())
+	/* What NVIDIA's Sanitizer library loads for us is not the program's. */
+	if (!image || xpuprof_probe_is_calling() || !link_open() || !driver_open())
 		return false;
 	if (alone_is_wanted())
 		modules_look_here();
 	if (!probes()->body_count)
 		return false;
 	error = text_of(i, image, &spliced);
-	if (error == -ENOENT)
+	i->is_code = error == -ENOENT;
+	if (i->is_code && !patches_are_possible()) {
 		link_send_fate(PROBE_FATE_NO_TEXT, 1, NULL);
-	else if (error)
+		unprobed_send_code(image, oldest_capability());
+	} else if (error && !i->is_code) {
 		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+	}
 	error = error ?: splice_text(i, probes());
 	error = error ?: check_compiled(i, spliced);
 	as_before = !error && i->spliced.is_as_before;
@@ -215,10 +224,12 @@ static void send_files(const struct image *i, uint32_t first)
 
 static void send_lines(const struct image *i, uint32_t first)
 {
-	struct probe_lines m = {.message = PROBE_LINES};
+	struct probe_lines m = {.message = PROBE_LINES, .first_site = PROBE_NO_SITE};
 	size_t n = 0;
 
 	vec_foreach (l, &i->spliced.lines) {
+		if (!m.count && i->first_site != PROBE_NO_SITE)
+			m.first_site = i->first_site + n;
 		m.hash = i->spliced.kernels.items[l->kernel].hash;
 		m.lines[m.count++] = (struct probe_line){.insn = l->insn,
 			.line = l->line,
@@ -250,12 +261,13 @@ static void send_unseen(const struct ptx_spliced *s)
 		link_send_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, NULL);
 }
 
-void image_send(const struct image *i)
+void image_send(struct image *i)
 {
 	static uint32_t files;
 	const struct ptx_spliced *s = &i->spliced;
 	uint32_t last = 0, first;
 
+	i->first_site = s->numbers_sites ? sites_number(s) : PROBE_NO_SITE;
 	vec_foreach (f, &s->files)
 		last = f->number > last ? f->number : last;
 	first = __atomic_fetch_add(&files, last + 1, __ATOMIC_RELAXED);

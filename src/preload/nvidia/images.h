@@ -21,7 +21,9 @@ struct image {
 	struct vec(
 		struct image_size) sizes; /* of its kernels, in turn; fewer: they are not known */
 	bool has_lines;			  /* its compiler was asked to keep lines of source */
+	bool is_code;			  /* there is no text in it, only machine code */
 	bool is_compiled;		  /* the original has programs in it: compiled.h */
+	uint64_t first_site; /* number of its first access; PROBE_NO_SITE: none has one */
 };
 
 /* What is to be loaded: the text with programs, or an image that has them already. */
@@ -34,5 +36,5 @@ bool image_splice_file(struct image *i, const char *path);
 /* Once more, with kernels for which so large blocks have to stay possible. */
 bool image_splice_again(struct image *i, const struct ptx_bound *bounds, size_t count);
 void image_release(struct image *i);
-/* Tells xpuprof what is in it. */
-void image_send(const struct image *i);
+/* Gives its accesses numbers (sites.h), and tells xpuprof what is in it. */
+void image_send(struct image *i);

@@ -13,7 +13,9 @@
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
 #include "preload/nvidia/modules.h"
+#include "preload/nvidia/sanitizer/library.h"
 #include "preload/nvidia/sizes.h"
+#include "preload/nvidia/unprobed.h"
 
 #define OPTIONS_MAX 28 /* of the program's */
 #define LOG_BYTES   2048
@@ -90,6 +92,7 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 
 	if (result) {
 		send_refused(result, j);
+		unprobed_send(i, PROBE_FATE_REFUSED);
 		return false;
 	}
 	/* To unload a module would end a capture of this thread. */
@@ -98,12 +101,29 @@ static bool load(const struct loader *l, struct image *i, const struct jit *j, v
 	if (stay)
 		sizes_read(l, i, handle);
 	calls_end(&calls);
-	if (!stay)
+	if (!stay) {
+		unprobed_send(i, PROBE_FATE_SMALLER);
 		return false;
+	}
 	image_send(i);
-	modules_add(handle, l->is_library);
+	modules_add(handle, l->is_library, i->first_site);
 	*ret = handle;
 	return true;
+}
+
+/* Behind the program's own call, for an image that has no text. */
+static cu_result patched(cu_result result, const struct image *i, bool is_library, void **ret)
+{
+	if (!result && i->is_code && ret && sanitizer_is_wanted())
+		modules_add_code(*ret, is_library);
+	return result;
+}
+
+cu_result cuInit(unsigned int flags)
+{
+	if (sanitizer_is_wanted() && link_open())
+		sanitizer_open();
+	return REAL(cuInit)(flags);
 }
 
 static cu_result module_load(void *context, const void *image, void **ret)
@@ -138,7 +158,7 @@ cu_result cuModuleLoad(cu_module *ret, const char *path)
 
 	if (image_splice_file(&i, path) && load_module(ret, &i, 0, NULL, NULL))
 		return CU_OK;
-	return REAL(cuModuleLoad)(ret, path);
+	return patched(REAL(cuModuleLoad)(ret, path), &i, false, ret);
 }
 
 cu_result cuModuleLoadData(cu_module *ret, const void *image)
@@ -147,7 +167,7 @@ cu_result cuModuleLoadData(cu_module *ret, const void *image)
 
 	if (image_splice(&i, image) && load_module(ret, &i, 0, NULL, NULL))
 		return CU_OK;
-	return REAL(cuModuleLoadData)(ret, image);
+	return patched(REAL(cuModuleLoadData)(ret, image), &i, false, ret);
 }
 
 cu_result cuModuleLoadDataEx(
@@ -157,7 +177,8 @@ cu_result cuModuleLoadDataEx(
 
 	if (image_splice(&i, image) && load_module(ret, &i, count, options, values))
 		return CU_OK;
-	return REAL(cuModuleLoadDataEx)(ret, image, count, options, values);
+	return patched(
+		REAL(cuModuleLoadDataEx)(ret, image, count, options, values), &i, false, ret);
 }
 
 cu_result cuModuleLoadFatBinary(cu_module *ret, const void *image)
@@ -166,13 +187,12 @@ cu_result cuModuleLoadFatBinary(cu_module *ret, const void *image)
 
 	if (image_splice(&i, image) && load_module(ret, &i, 0, NULL, NULL))
 		return CU_OK;
-	return REAL(cuModuleLoadFatBinary)(ret, image);
+	return patched(REAL(cuModuleLoadFatBinary)(ret, image), &i, false, ret);
 }
 
 cu_result cuModuleUnload(cu_module module)
 {
-	if (link_is_alive())
-		modules_remove(module);
+	modules_remove(module);
 	return REAL(cuModuleUnload)(module);
 }
 
@@ -237,8 +257,9 @@ cu_result cuLibraryLoadData(cu_library *ret, const void *code, int *options, voi
 	if (image_splice(&i, code) && load_library(ret, &i, options, values, count, library_options,
 					      library_values, library_count))
 		return CU_OK;
-	return REAL(cuLibraryLoadData)(
-		ret, code, options, values, count, library_options, library_values, library_count);
+	return patched(REAL(cuLibraryLoadData)(ret, code, options, values, count, library_options,
+			       library_values, library_count),
+		&i, true, ret);
 }
 
 cu_result cuLibraryLoadFromFile(cu_library *ret, const char *path, int *options, void **values,
@@ -249,14 +270,14 @@ cu_result cuLibraryLoadFromFile(cu_library *ret, const char *path, int *options,
 	if (image_splice_file(&i, path) && load_library(ret, &i, options, values, count,
 						   library_options, library_values, library_count))
 		return CU_OK;
-	return REAL(cuLibraryLoadFromFile)(
-		ret, path, options, values, count, library_options, library_values, library_count);
+	return patched(REAL(cuLibraryLoadFromFile)(ret, path, options, values, count,
+			       library_options, library_values, library_count),
+		&i, true, ret);
 }
 
 cu_result cuLibraryUnload(cu_library library)
 {
-	if (link_is_alive())
-		modules_remove(library);
+	modules_remove(library);
 	return REAL(cuLibraryUnload)(library);
 }
 

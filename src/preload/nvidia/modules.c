@@ -7,7 +7,10 @@
 #include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
+#include "preload/nvidia/sanitizer/library.h"
+#include "preload/nvidia/sanitizer/patches.h"
 #include "preload/nvidia/thread.h"
+#include "preload/nvidia/turn.h"
 #include "ptx/splice.h"
 
 _Static_assert(PROBE_ARENAS_MAX <= 64, "a module has a bit for each");
@@ -15,6 +18,8 @@ _Static_assert(PROBE_ARENAS_MAX <= 64, "a module has a bit for each");
 struct loaded {
 	void *handle;
 	bool is_library;
+	bool is_code;
+	uint64_t first_site;
 	uint64_t is_set; /* a bit for the slot of each arena */
 };
 
@@ -46,12 +51,22 @@ static cu_result set_on(const struct loaded *m, struct arena *a, bool is_on)
 	return result ? result : arena_copy_to(a, at, &on, sizeof(on));
 }
 
+/* Where accesses have no place, they use what is behind the others' (ebpf/layout.c). */
+static uint64_t sites_of(const struct loaded *m, const struct arena *a)
+{
+	uint64_t most = link_to_xpuprof.plan->accesses;
+
+	return a->at + (m->first_site < most ? m->first_site : most) * ARENA_SITE_BYTES;
+}
+
+/* While programs are off. */
 static cu_result set_arena(const struct loaded *m, struct arena *a)
 {
+	const struct ptx_words words = {.arena = a->at, .sites = sites_of(m, a)};
 	cu_address at = 0;
-	cu_result result = variable(m, PTX_WORDS, &at, sizeof(struct ptx_words));
+	cu_result result = variable(m, PTX_WORDS, &at, sizeof(words));
 
-	return result ? result : arena_copy_to(a, at, &a->at, sizeof(a->at));
+	return result ? result : arena_copy_to(a, at, &words, sizeof(words));
 }
 
 /* The arena first: programs use it once they are on. */
@@ -62,6 +77,10 @@ static void set_words(struct loaded *m, struct arena *a)
 	if (!a->at || m->is_set >> a->slot & 1)
 		return;
 	m->is_set |= 1ull << a->slot;
+	if (m->is_code) {
+		patches_apply(a, m->handle, m->is_library);
+		return;
+	}
 	result = set_arena(m, a);
 	if (!result && !a->off)
 		result = set_on(m, a, true);
@@ -82,6 +101,7 @@ static struct arena *look_here(void)
 
 		vec_foreach (m, &loaded)
 			m->is_set &= ~(1ull << a->slot);
+		patches_forget(a);
 		a->off = __atomic_load_n(&link_to_xpuprof.control->off, __ATOMIC_ACQUIRE);
 		arena_note_switch(a, &(struct probe_switch){now, now, a->off, 0});
 	}
@@ -104,12 +124,13 @@ static void set_elsewhere(struct loaded *m, const struct arena *here)
 	}
 }
 
-static void add(void *handle, bool is_library)
+static void add(const struct loaded *new)
 {
-	struct loaded new = {.handle = handle, .is_library = is_library}, *m;
+	bool is_library = new->is_library;
 	struct arena *here;
+	struct loaded *m;
 
-	if (vec_push(&loaded, new)) {
+	if (vec_push(&loaded, *new)) {
 		link_send_fate(PROBE_FATE_NO_MEMORY, 1, NULL);
 		return;
 	}
@@ -123,23 +144,8 @@ static void add(void *handle, bool is_library)
 	}
 }
 
-void modules_add(void *handle, bool is_library)
+static void forget(void *handle)
 {
-	struct calls calls;
-
-	calls_begin(&calls);
-	pthread_mutex_lock(&arenas_lock);
-	if (link_is_alive()) {
-		add(handle, is_library);
-		thread_start();
-	}
-	pthread_mutex_unlock(&arenas_lock);
-	calls_end(&calls);
-}
-
-void modules_remove(void *handle)
-{
-	pthread_mutex_lock(&arenas_lock);
 	for (size_t i = 0; i < loaded.count; i++)
 		if (loaded.items[i].handle == handle) {
 			if (loaded.items[i].is_library)
@@ -147,25 +153,72 @@ void modules_remove(void *handle)
 			loaded.items[i] = loaded.items[--loaded.count];
 			break;
 		}
-	pthread_mutex_unlock(&arenas_lock);
+}
+
+static void add_locked(const struct loaded *new)
+{
+	struct calls calls;
+
+	/* What the Sanitizer library loads for us is not the program's, and the lock is ours. */
+	if (xpuprof_probe_is_calling())
+		return;
+	calls_begin(&calls);
+	if (!turn_begin()) {
+		link_send_fate(new->is_code ? PROBE_FATE_NOT_PATCHED : PROBE_FATE_NO_MEMORY, 1,
+			"another thread was busy with programs for too long");
+		calls_end(&calls);
+		return;
+	}
+	if (link_is_alive() && (!new->is_code || patches_name(new->handle, new->is_library))) {
+		add(new);
+		thread_start();
+	}
+	turn_end();
+	calls_end(&calls);
+}
+
+void modules_add(void *handle, bool is_library, uint64_t first_site)
+{
+	add_locked(&(struct loaded){
+		.handle = handle, .is_library = is_library, .first_site = first_site});
+}
+
+void modules_add_code(void *handle, bool is_library)
+{
+	add_locked(&(struct loaded){.handle = handle, .is_library = is_library, .is_code = true});
+}
+
+void modules_remove(void *handle)
+{
+	if (!link_is_alive() || xpuprof_probe_is_calling())
+		return;
+	if (!turn_begin()) {
+		turn_leave(forget, handle); /* its number may be another's soon */
+		return;
+	}
+	forget(handle);
+	turn_end();
 }
 
 void modules_look_here(void)
 {
 	struct calls calls;
 
-	if (!link_is_alive() ||
+	if (!link_is_alive() || xpuprof_probe_is_calling() ||
 		(!__atomic_load_n(&library_count, __ATOMIC_ACQUIRE) && !alone_is_wanted()))
 		return;
 	calls_begin(&calls);
-	pthread_mutex_lock(&arenas_lock);
+	if (!turn_begin()) {
+		calls_end(&calls);
+		return;
+	}
 	if (link_is_alive() && look_here() && alone_is_wanted()) {
 		thread_start();
 		/* It has the rest. */
 		__atomic_fetch_add(&link_to_xpuprof.control->changes, 1, __ATOMIC_SEQ_CST);
 		futex_wake(&link_to_xpuprof.control->changes);
 	}
-	pthread_mutex_unlock(&arenas_lock);
+	turn_end();
 	calls_end(&calls);
 }
 
@@ -175,8 +228,9 @@ void modules_switch(struct arena *a, uint32_t off)
 
 	a->off = off;
 	vec_foreach (m, &loaded)
-		if (m->is_set >> a->slot & 1)
+		if (!m->is_code && m->is_set >> a->slot & 1)
 			s.failed |= set_on(m, a, !off) != CU_OK;
+	s.failed |= patches_switch(a, off) != CU_OK;
 	s.to_ns = now_ns();
 	arena_note_switch(a, &s);
 }

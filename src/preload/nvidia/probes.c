@@ -22,6 +22,8 @@ static void make(void)
 			.pair = b[i].pair,
 			.kernels = link_in_plan(b[i].kernels_at),
 			.text = link_in_plan(b[i].text_at),
+			.site_copies = b[i].site_copies,
+			.site_stride = b[i].site_stride,
 			.version = b[i].version,
 			.sm = b[i].sm,
 		};

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "inject/futex.h"
 #include "preload/link.h"
@@ -13,9 +12,9 @@
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/modules.h"
+#include "preload/nvidia/turn.h"
 
 #define LOOK_NS	   1000000000ull /* whether xpuprof is still there */
-#define PATIENCE_S 2		 /* at the end of the process, for who holds the lock */
 #define STACK_SIZE (256u << 10)
 
 static uint32_t control_word(const uint32_t *word)
@@ -40,11 +39,11 @@ static void serve_all(uint32_t off)
 {
 	uint32_t asked = control_word(&link_to_xpuprof.control->asked);
 
-	pthread_mutex_lock(&arenas_lock);
+	turn_wait();
 	for (uint32_t i = 0; link_is_alive() && i < PROBE_ARENAS_MAX; i++)
 		if (arenas[i].live && arenas[i].at)
 			serve(&arenas[i], asked, off);
-	pthread_mutex_unlock(&arenas_lock);
+	turn_end();
 }
 
 static void *run(void *context)
@@ -72,20 +71,15 @@ static void *run(void *context)
  * ends what the values are in. */
 static void at_exit(void)
 {
-	struct timespec until;
 	struct calls calls;
 
-	if (!link_is_alive())
-		return;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE_S;
-	if (pthread_mutex_timedlock(&arenas_lock, &until))
+	if (!link_is_alive() || !turn_begin_soon())
 		return;
 	calls_begin(&calls);
 	arenas_end();
 	link_end();
 	calls_end(&calls);
-	pthread_mutex_unlock(&arenas_lock);
+	turn_end();
 }
 
 void thread_start(void)

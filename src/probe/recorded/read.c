@@ -29,7 +29,9 @@ static int no_memory(void)
 /* Whatever they were allowed to do, they do nothing here. */
 static const struct plan_options options = {
 	.bodies = {.check = {.allow_exit = true, .allow_reads = true},
-		.layout = {.threads = LAYOUT_THREADS, .map_bytes = (uint64_t)1 << 40}},
+		.layout = {.threads = LAYOUT_THREADS,
+			.map_bytes = (uint64_t)1 << 40,
+			.accesses = LAYOUT_ACCESSES}},
 	.per_thread = -1,
 };
 
@@ -91,6 +93,15 @@ static int add_kernel(struct server *s, const struct profile_reader *from, uint3
 		.with = {k->size[0], k->size[1], k->size[2]},
 		.without = {k->size[3], k->size[4], k->size[5]}};
 
+	if (!k->programs) {
+		int error = new.name && k->returns < PROBE_FATE_COUNT
+				    ? server_add_unprobed(
+					      s, new.name, (enum probe_fate)k->returns, k->images)
+				    : 0;
+
+		free(new.name);
+		return error || !new.name ? no_memory() : 0;
+	}
 	if (!new.name || vec_push(&s->kernels, new)) {
 		free(new.name);
 		return no_memory();
@@ -141,7 +152,7 @@ static bool is_entry(
 
 	if ((f->size != m->key_size + m->value_size && f->size != m->key_size) || f->sm > ARENA_SMS)
 		return false;
-	if (place->shape == EBPF_HASH || !place->is_used)
+	if (place->shape == EBPF_HASH || place->shape == EBPF_SITES || !place->is_used)
 		return place->is_used;
 	if (m->key_size != sizeof(key) || place->shape == EBPF_RING)
 		return false;

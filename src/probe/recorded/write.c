@@ -182,6 +182,21 @@ static int write_kernels(struct recorded *r)
 	return error;
 }
 
+/* Kernels without programs: in the place of the returns is why. */
+static int write_unprobed(struct recorded *r)
+{
+	int error = 0;
+
+	vec_foreach (k, &r->server->unprobed) {
+		struct profile_probe_kernel new = {
+			.hash = k->hash, .returns = k->why, .images = k->images};
+
+		error = error ?: add_text(r, k->name, &new.name);
+		error = error ?: profile_add_probe_kernel(r->writer, &new);
+	}
+	return error;
+}
+
 static int write_lines(struct recorded *r)
 {
 	int error = 0;
@@ -218,6 +233,7 @@ static int count_losses(struct recorded *r)
 	error = error ?: count(r, LOSS_PROBE_FUEL, l.arena[ARENA_LOSS_FUEL]);
 	error = error ?: count(r, LOSS_PROBE_FULL, l.arena[ARENA_LOSS_FULL]);
 	error = error ?: count(r, LOSS_PROBE_THREADS, l.arena[ARENA_LOSS_THREADS]);
+	error = error ?: count(r, LOSS_PROBE_SITES, s->sites_beyond);
 	error = error ?: count(r, LOSS_PROBE_DROPPED, l.dropped);
 	error = error ?: count(r, LOSS_PROBE_UNREAD, l.unread);
 	error = error ?: count(r, LOSS_PROBE_CUT, r->cut);
@@ -261,6 +277,7 @@ int recorded_finish(struct recorded *r)
 	r->is_last = true;
 	error = error ?: recorded_write_maps(r);
 	error = error ?: write_kernels(r);
+	error = error ?: write_unprobed(r);
 	error = error ?: write_lines(r);
 	error = error ?: count_losses(r);
 	return error ?: describe_refusals(r);

@@ -94,6 +94,53 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 		buf_printf(out, "  ... and %zu more\n", s->kernels.count - rows);
 }
 
+/* Why a kernel runs without programs. */
+static const char *reason(enum probe_fate why)
+{
+	switch (why) {
+	case PROBE_FATE_NO_TEXT:
+		return "machine code only";
+	case PROBE_FATE_REFUSED:
+		return "refused by the driver";
+	case PROBE_FATE_SMALLER:
+		return "smaller blocks";
+	case PROBE_FATE_NOT_PATCHED:
+		return "could not be patched";
+	default:
+		return "not readable";
+	}
+}
+
+void tables_unprobed_put(struct buf *out, const struct server *s, unsigned int rows)
+{
+	size_t n = 0;
+
+	if (!s->unprobed.count)
+		return;
+	buf_puts(out, "\nkernels without programs\n  images  why                    kernel\n");
+	vec_foreach (k, &s->unprobed) {
+		if (n++ == rows)
+			break;
+		buf_printf(out, "  %6u  %-21s", k->images, reason(k->why));
+		put_name(out, k->name);
+	}
+	if (s->unprobed.count > rows)
+		buf_printf(out, "  ... and %zu more\n", s->unprobed.count - rows);
+}
+
+void tables_unprobed_json(struct json_writer *w, const struct server *s)
+{
+	json_begin(w, "kernels_without_programs", '[');
+	vec_foreach (k, &s->unprobed) {
+		json_begin(w, NULL, '{');
+		json_text(w, "name", k->name);
+		json_text(w, "why", reason(k->why));
+		json_number(w, "images", k->images);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}
+
 static void json_size(struct json_writer *w, const char *name, const struct probe_size *size)
 {
 	if (!size->registers)

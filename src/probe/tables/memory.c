@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "probe/coalescing.h"
 #include "probe/tables/table.h"
 
-#define LINE_BYTES   128
 #define PAGE_BITS    16
 #define TIME_COLUMNS 48
 
@@ -24,47 +24,53 @@ static void put_place(const struct show *show, uint64_t kernel, uint32_t insn)
 		buf_printf(show->out, "access %u", insn);
 }
 
-/* The fewest lines that the lanes' bytes take. */
-static double least_lines(uint64_t accesses, uint64_t lanes, uint64_t size)
+static int by_lines(const void *a, const void *b)
 {
-	double bytes = (double)lanes / (double)accesses * (double)size;
+	const struct coalescing *x = a, *y = b;
 
-	return bytes < LINE_BYTES ? 1 : bytes / LINE_BYTES;
+	if (x->lines != y->lines)
+		return x->lines < y->lines ? 1 : -1;
+	return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+static void put_access(const struct show *show, const struct coalescing *c)
+{
+	char cell[TEXT_CELL];
+
+	buf_printf(show->out, "  %13s", text_count(cell, c->lines));
+	buf_printf(show->out, "  %12s  %10.2f  %8.2f  %5.1f  %5u  ", text_count(cell, c->accesses),
+		(double)c->lines / (double)c->accesses, coalescing_least(c),
+		(double)c->lanes / (double)c->accesses, c->size_bytes);
+	put_place(show, c->kernel, c->insn);
+	buf_puts(show->out, " of ");
+	table_kernel(show, c->kernel);
+	buf_putc(show->out, '\n');
 }
 
 int put_coalesce(const struct show *show)
 {
-	char cell[TEXT_CELL];
+	struct vec(struct coalescing) all = {0};
 	struct values v;
-	int error = table_values(show, "accesses", &v);
-	size_t n = 0;
+	int error = table_values(show, COALESCING_MAP, &v);
 
-	if (!error && !v.entries.count)
+	vec_foreach (e, &v.entries) {
+		struct coalescing c = coalescing_of(&v, e);
+
+		if (c.accesses && !error)
+			error = vec_push(&all, c);
+	}
+	if (!error && !all.count)
 		table_none(show->out);
-	if (!error && v.entries.count)
+	if (!error && all.count) {
+		qsort(all.items, all.count, sizeof(*all.items), by_lines);
 		buf_puts(show->out, "          lines      accesses  lines each  at least  lanes  "
 				    "bytes  place\n");
-	table_sort(&v, 16);
-	vec_foreach (e, &v.entries) {
-		uint64_t accesses = values_number(&v, e, 0), lanes = values_number(&v, e, 8);
-		uint64_t lines = values_number(&v, e, 16);
-		uint64_t kernel = values_key_number(&v, e, 0), place = values_key_number(&v, e, 8);
-
-		if (n++ == show->rows)
-			break;
-		if (!accesses)
-			continue;
-		buf_printf(show->out, "  %13s", text_count(cell, lines));
-		buf_printf(show->out, "  %12s  %10.2f  %8.2f  %5.1f  %5" PRIu64 "  ",
-			text_count(cell, accesses), (double)lines / (double)accesses,
-			least_lines(accesses, lanes, place >> 32), (double)lanes / (double)accesses,
-			place >> 32);
-		put_place(show, kernel, (uint32_t)place);
-		buf_puts(show->out, " of ");
-		table_kernel(show, kernel);
-		buf_putc(show->out, '\n');
 	}
-	table_rest(show, v.entries.count);
+	for (size_t i = 0; !error && i < all.count && i < show->rows; i++)
+		put_access(show, &all.items[i]);
+	if (!error)
+		table_rest(show, all.count);
+	vec_release(&all);
 	values_release(&v);
 	return error;
 }

@@ -1,35 +1,70 @@
 // SPDX-License-Identifier: MIT
 /* Tables of sums: by kind of access, by multiprocessor, by kernel. */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/text.h"
 #include "probe/tables/table.h"
 
-enum { KINDS = 3 };
+enum { KINDS = 3, SIZES = 64 };
+
+struct traced {
+	uint64_t accesses[KINDS], bytes[KINDS];
+};
+
+/* By size, as ebpf/tools/memtrace.bpf.c has it. */
+static int add_sizes(const struct show *show, struct traced *t)
+{
+	struct values v;
+	int error = table_values(show, "by_size", &v);
+
+	if (error)
+		return error;
+	vec_foreach (e, &v.entries) {
+		uint64_t key = values_key_number(&v, e, 0), n = values_number(&v, e, 0);
+
+		if (key / SIZES < KINDS) {
+			t->accesses[key / SIZES] += n;
+			t->bytes[key / SIZES] += n * (key % SIZES);
+		} else if (key % SIZES < KINDS) {
+			t->bytes[key % SIZES] += n;
+		}
+	}
+	values_release(&v);
+	return 0;
+}
+
+/* A number for each kind, which older recordings have. */
+static int add_kinds(const struct show *show, const char *map, uint64_t sums[KINDS])
+{
+	struct values v;
+	int error = table_values(show, map, &v);
+
+	if (error)
+		return error;
+	vec_foreach (e, &v.entries)
+		if (values_key_number(&v, e, 0) < KINDS)
+			sums[values_key_number(&v, e, 0)] = values_number(&v, e, 0);
+	values_release(&v);
+	return 0;
+}
 
 int put_memtrace(const struct show *show)
 {
 	static const char *const names[KINDS] = {"loads", "stores", "atomics"};
-	uint64_t accesses[KINDS] = {0}, bytes[KINDS] = {0};
 	char cell[TEXT_CELL], size[TEXT_CELL];
-	struct values a = {0}, b = {0};
-	int error = table_values(show, "accesses", &a);
+	struct traced t = {0};
+	int error = add_sizes(show, &t);
 
-	error = error ?: table_values(show, "bytes", &b);
-	vec_foreach (e, &a.entries)
-		if (values_key_number(&a, e, 0) < KINDS)
-			accesses[values_key_number(&a, e, 0)] = values_number(&a, e, 0);
-	vec_foreach (e, &b.entries)
-		if (values_key_number(&b, e, 0) < KINDS)
-			bytes[values_key_number(&b, e, 0)] = values_number(&b, e, 0);
-	values_release(&a);
-	values_release(&b);
+	if (error == -ENOENT)
+		error = add_kinds(show, "accesses", t.accesses)
+				?: add_kinds(show, "bytes", t.bytes);
 	if (error)
 		return error;
 	buf_puts(show->out, "             by threads       bytes\n");
 	for (int i = 0; i < KINDS; i++)
 		buf_printf(show->out, "  %-7s  %12s  %10s\n", names[i],
-			text_count(cell, accesses[i]), text_bytes(size, bytes[i]));
+			text_count(cell, t.accesses[i]), text_bytes(size, t.bytes[i]));
 	return 0;
 }
 

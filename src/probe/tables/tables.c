@@ -45,6 +45,7 @@ int table_values(const struct show *show, const char *map, struct values *ret)
 {
 	const struct ebpf_object *o = show->server->plan->objects.items[show->object].object;
 
+	*ret = (struct values){0};
 	for (uint32_t i = 0; i < o->maps.count; i++)
 		if (!strcmp(o->maps.items[i].name, map))
 			return values_read(ret, show->server, show->object, i, show->device);

@@ -20,3 +20,6 @@ extern const char *const amd_folders[];
 #define AMD_DRIVER_NODE "/dev/kfd"
 /* The function in the injected library that ours hands over to. */
 #define AMD_TOOL_ENTRY "xpuprof_rocprofiler_configure"
+#define AMD_HIP_NAME   "libamdhip64.so"
+/* How the names of kernels begin that are the runtime's own. */
+#define AMD_RUNTIMES_KERNEL "__amd_rocclr_"

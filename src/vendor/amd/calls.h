@@ -5,7 +5,8 @@
  *	CALL(our number, kind, name, place of the stream)
  *
  * HIP's tracer numbers its calls, but a number is known by its name only. So the numbers here are
- * ours, given out once; the kinds are those of enum wire_call_kind. The stream is so many bytes
+ * ours, given out once; the kinds are those of enum wire_call_kind, and two of calls that are never
+ * sent: STREAM and CHANGE. The stream is so many bytes
  * behind the first argument, as the tracer lays arguments out: as a C structure of them. Names with
  * _spt are those of programs whose default stream is the thread's own.
  */
@@ -14,9 +15,12 @@
 #define AMD_API 3u /* its number on the wire (wire/wire.h) */
 
 /* Numbers are below this. */
-#define AMD_CALL_NUMBERS 128
+#define AMD_CALL_NUMBERS 192
 
 #define AMD_NO_STREAM 0xffffu
+/* It is in the configuration that the first argument points to. */
+#define AMD_CONFIGURED_STREAM	 0xfffeu
+#define AMD_CONFIGURATION_STREAM 32u
 
 #define AMD_LAUNCHES(CALL)                                                                         \
 	CALL(1, LAUNCH, hipLaunchKernel, 48)                                                       \
@@ -32,8 +36,8 @@
 	CALL(11, LAUNCH, hipModuleLaunchCooperativeKernelMultiDevice, AMD_NO_STREAM)               \
 	CALL(12, LAUNCH, hipExtModuleLaunchKernel, 40)                                             \
 	CALL(13, LAUNCH, hipHccModuleLaunchKernel, 40)                                             \
-	CALL(14, LAUNCH, hipLaunchKernelExC, AMD_NO_STREAM)                                        \
-	CALL(15, LAUNCH, hipDrvLaunchKernelEx, AMD_NO_STREAM)                                      \
+	CALL(14, LAUNCH, hipLaunchKernelExC, AMD_CONFIGURED_STREAM)                                \
+	CALL(15, LAUNCH, hipDrvLaunchKernelEx, AMD_CONFIGURED_STREAM)                              \
 	CALL(16, GRAPH, hipGraphLaunch, 8)                                                         \
 	CALL(17, GRAPH, hipGraphLaunch_spt, 8)
 
@@ -122,10 +126,67 @@
 
 /* They give the program a stream, whose address is their first argument: never sent, either. */
 #define AMD_STREAMS(CALL)                                                                          \
-	CALL(120, NODE, hipStreamCreate, AMD_NO_STREAM)                                            \
-	CALL(121, NODE, hipStreamCreateWithFlags, AMD_NO_STREAM)                                   \
-	CALL(122, NODE, hipStreamCreateWithPriority, AMD_NO_STREAM)                                \
-	CALL(123, NODE, hipExtStreamCreateWithCUMask, AMD_NO_STREAM)
+	CALL(120, STREAM, hipStreamCreate, AMD_NO_STREAM)                                          \
+	CALL(121, STREAM, hipStreamCreateWithFlags, AMD_NO_STREAM)                                 \
+	CALL(122, STREAM, hipStreamCreateWithPriority, AMD_NO_STREAM)                              \
+	CALL(123, STREAM, hipExtStreamCreateWithCUMask, AMD_NO_STREAM)
 
-/* Those that are reported. */
-#define AMD_CALLS(CALL) AMD_LAUNCHES(CALL) AMD_COPIES(CALL) AMD_SETS(CALL) AMD_WAITS(CALL)
+/* They add a node to a graph: its address, the graph, nodes that it depends on, how many these are,
+ * and what it does. */
+#define AMD_NODES(CALL)                                                                            \
+	CALL(130, NODE, hipGraphAddKernelNode, AMD_NO_STREAM)                                      \
+	CALL(131, NODE, hipGraphAddMemcpyNode, AMD_NO_STREAM)                                      \
+	CALL(132, NODE, hipGraphAddMemcpyNode1D, AMD_NO_STREAM)                                    \
+	CALL(133, NODE, hipGraphAddMemcpyNodeFromSymbol, AMD_NO_STREAM)                            \
+	CALL(134, NODE, hipGraphAddMemcpyNodeToSymbol, AMD_NO_STREAM)                              \
+	CALL(135, NODE, hipDrvGraphAddMemcpyNode, AMD_NO_STREAM)                                   \
+	CALL(136, NODE, hipGraphAddMemsetNode, AMD_NO_STREAM)                                      \
+	CALL(137, NODE, hipDrvGraphAddMemsetNode, AMD_NO_STREAM)
+
+/* What else happens to graphs, and to streams that are captured: never sent. */
+#define AMD_GRAPHS(CALL)                                                                           \
+	CALL(140, CHANGE, hipStreamBeginCapture, 0)                                                \
+	CALL(141, CHANGE, hipStreamBeginCapture_spt, 0)                                            \
+	CALL(142, CHANGE, hipStreamEndCapture, 0)                                                  \
+	CALL(143, CHANGE, hipStreamEndCapture_spt, 0)                                              \
+	CALL(144, CHANGE, hipStreamWaitEvent, 0)                                                   \
+	CALL(145, CHANGE, hipStreamWaitEvent_spt, 0)                                               \
+	CALL(146, CHANGE, hipStreamUpdateCaptureDependencies, 0)                                   \
+	CALL(147, CHANGE, hipGraphCreate, AMD_NO_STREAM)                                           \
+	CALL(148, CHANGE, hipGraphDestroy, AMD_NO_STREAM)                                          \
+	CALL(149, CHANGE, hipGraphClone, AMD_NO_STREAM)                                            \
+	CALL(150, CHANGE, hipGraphInstantiate, AMD_NO_STREAM)                                      \
+	CALL(151, CHANGE, hipGraphInstantiateWithFlags, AMD_NO_STREAM)                             \
+	CALL(152, CHANGE, hipGraphInstantiateWithParams, AMD_NO_STREAM)                            \
+	CALL(153, CHANGE, hipGraphExecUpdate, AMD_NO_STREAM)                                       \
+	CALL(154, CHANGE, hipGraphExecDestroy, AMD_NO_STREAM)                                      \
+	CALL(155, CHANGE, hipGraphAddNode, AMD_NO_STREAM)                                          \
+	CALL(156, CHANGE, hipGraphAddChildGraphNode, AMD_NO_STREAM)                                \
+	CALL(157, CHANGE, hipGraphRemoveDependencies, AMD_NO_STREAM)                               \
+	CALL(158, CHANGE, hipGraphDestroyNode, AMD_NO_STREAM)                                      \
+	CALL(159, CHANGE, hipGraphKernelNodeSetParams, AMD_NO_STREAM)                              \
+	CALL(160, CHANGE, hipGraphNodeSetParams, AMD_NO_STREAM)                                    \
+	CALL(161, CHANGE, hipGraphExecKernelNodeSetParams, AMD_NO_STREAM)                          \
+	CALL(162, CHANGE, hipGraphExecNodeSetParams, AMD_NO_STREAM)                                \
+	CALL(163, CHANGE, hipGraphExecChildGraphNodeSetParams, AMD_NO_STREAM)                      \
+	CALL(164, CHANGE, hipGraphNodeSetEnabled, AMD_NO_STREAM)                                   \
+	CALL(165, CHANGE, hipModuleGetFunction, AMD_NO_STREAM)                                     \
+	CALL(166, CHANGE, hipGetFuncBySymbol, AMD_NO_STREAM)                                       \
+	CALL(167, CHANGE, hipStreamBeginCaptureToGraph, 0)
+
+/* Calls of HSA, in programs without HIP: kernels are handed over where the doorbell of their queue
+ * rings, which is a signal like others. */
+#define AMD_HSA(CALL)                                                                              \
+	CALL(170, LAUNCH, hsa_signal_store_relaxed, AMD_NO_STREAM)                                 \
+	CALL(171, LAUNCH, hsa_signal_store_screlease, AMD_NO_STREAM)                               \
+	CALL(172, SYNC, hsa_signal_wait_relaxed, AMD_NO_STREAM)                                    \
+	CALL(173, SYNC, hsa_signal_wait_scacquire, AMD_NO_STREAM)
+
+#define AMD_HSA_EXTENSIONS(CALL)                                                                   \
+	CALL(174, COPY, hsa_amd_memory_async_copy, AMD_NO_STREAM)                                  \
+	CALL(175, COPY, hsa_amd_memory_async_copy_on_engine, AMD_NO_STREAM)                        \
+	CALL(176, COPY, hsa_amd_memory_async_copy_rect, AMD_NO_STREAM)
+
+/* Those of HIP that are reported. */
+#define AMD_CALLS(CALL)                                                                            \
+	AMD_LAUNCHES(CALL) AMD_COPIES(CALL) AMD_SETS(CALL) AMD_WAITS(CALL) AMD_NODES(CALL)

@@ -14,8 +14,16 @@ static const char *const launching_calls[] = {
 static const char *const libraries[] = {
 	"libze_loader", "libze_tracing_layer", "libze_validation_layer", "libze_intel_gpu", NULL};
 
-/* What programs map that use Level Zero on a GPU; OpenCL has its own driver. */
+/* What programs map that use Level Zero on a GPU; Intel's OpenCL driver maps it, too. */
 static const char *const drivers[] = {"libze_intel_gpu.so", NULL};
+
+/* Of drivers that are patched for iaprof: graphics-stack/compute-runtime-usdt-*.diff there. The
+ * first argument of the former is where the heap of code begins. */
+static const struct vendor_probe probes[] = {
+	{"level_zero:launch_kernel", VENDOR_PROBE_KERNEL, .address = 1, .size = 2, .text = 3},
+	{"level_zero:compile_kernel", VENDOR_PROBE_IMAGE, .text = 0},
+	{0},
+};
 
 const struct vendor vendor_intel = {
 	.name = "Intel",
@@ -23,6 +31,9 @@ const struct vendor vendor_intel = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = drivers,
+	.mapped_by = "OpenCL",
+	.driver_probes = probes,
+	.code_format = "zebin",
 	.stalls = &intel_stalls,
 	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
 		  "layer, or it ran already",

@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-#define SLOTS 4096
+/* Each of 32 bytes; memory is only for those in use. */
+#define SLOTS ((size_t)1 << 17)
 
 struct place_slot {
 	struct gather_key key;

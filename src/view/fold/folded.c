@@ -6,6 +6,10 @@
  *
  *	previous line   main;solve;gemm;launch      nodes of its frames: 1 2 3 4
  *	this line       main;solve;gather 12        shares two frames; one look-up
+ *
+ * In other files each look-up reads a node that is in no cache, and has to end before the next one
+ * can begin. So lines are gathered in groups, and the tree is asked for the paths of a group
+ * beforehand, all at once (tree_prefetch).
  */
 #include "view/fold/folded.h"
 
@@ -20,11 +24,16 @@
 #include "vendor/vendor.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
+/* Of a group, after which its frames are looked up; a line has at most FOLDED_DEPTH_MAX more. */
+#define GROUP_FRAMES 1024
+/* Lines that share all but so many frames with the one before have their nodes in the caches. */
+#define FEW_FRAMES 4
 
-/* A frame of the previous line. */
-struct step {
-	size_t end; /* offset behind its last byte */
-	uint32_t node;
+/* A line of the group. */
+struct line {
+	size_t shared; /* frames that it begins with as the line before does */
+	size_t frames;
+	uint64_t count;
 };
 
 struct folded {
@@ -35,8 +44,15 @@ struct folded {
 	size_t capacity;
 	char *previous; /* stack of the previous good line */
 	size_t previous_size, previous_capacity;
-	struct vec(struct step) steps;
-	struct vec(struct interner_item) texts; /* frames of this line to look up */
+	struct vec(
+		size_t) ends; /* by frame of the previous line: the offset behind its last byte */
+	struct line lines[TREE_PATHS_MAX];
+	size_t line_count;
+	struct vec(struct interner_item) texts; /* frames of the group that are not shared */
+	struct vec(
+		uint32_t) frames;  /* all of the group, and before them those of the line before */
+	struct vec(uint32_t) path; /* nodes of the line that was added last */
+	size_t path_frames;	   /* how many of `frames` are that line's */
 };
 
 static bool starts(const char *name, size_t size, const char *with)
@@ -149,8 +165,8 @@ static int remember(struct folded *f, const char *stack, size_t size, size_t *re
 	size_t least = size < f->previous_size ? size : f->previous_size;
 	size_t common = common_prefix(f->previous, stack, least), shared = 0;
 
-	while (shared < f->steps.count && f->steps.items[shared].end <= common &&
-		(f->steps.items[shared].end == size || stack[f->steps.items[shared].end] == ';'))
+	while (shared < f->ends.count && f->ends.items[shared] <= common &&
+		(f->ends.items[shared] == size || stack[f->ends.items[shared]] == ';'))
 		shared++;
 	if (size > f->previous_capacity) {
 		char *grown = realloc(f->previous, size * 2);
@@ -178,37 +194,97 @@ static size_t count_frames(const char *stack, size_t size)
 	return count;
 }
 
+static int no_memory(const struct folded *f)
+{
+	return error_set(-ENOMEM, "not enough memory to read '%s'", f->name);
+}
+
 /* The frames of a stack from `offset` on, and where they end. */
 static int split_frames(struct folded *f, const char *stack, size_t size, size_t offset)
 {
 	const char *semicolon;
 
-	f->texts.count = 0;
 	do {
 		struct interner_item text = {.data = stack + offset};
-		struct step step;
+		size_t end;
 
 		semicolon = memchr(stack + offset, ';', size - offset);
-		step.end = semicolon ? (size_t)(semicolon - stack) : size;
-		text.size = step.end - offset;
-		if (vec_push(&f->steps, step) || vec_push(&f->texts, text))
-			return error_set(-ENOMEM, "not enough memory to read '%s'", f->name);
-		offset = step.end + 1;
+		end = semicolon ? (size_t)(semicolon - stack) : size;
+		text.size = end - offset;
+		if (vec_push(&f->ends, end) || vec_push(&f->texts, text))
+			return no_memory(f);
+		offset = end + 1;
 	} while (semicolon);
 	return 0;
 }
 
-static int add_frames(struct folded *f, const char *stack, size_t size, size_t offset)
+/* The frames of each line of the group from the root on, behind those of the line before. */
+static int gather_frames(struct folded *f)
 {
-	size_t shared = f->steps.count;
-	uint32_t node = shared ? f->steps.items[shared - 1].node : TREE_ROOT_NODE;
-	int error = split_frames(f, stack, size, offset);
+	size_t before = 0, text = 0;
 
-	error = error ?: tree_add_texts(f->tree, f->texts.items, f->texts.count, folded_classify);
-	for (size_t i = 0; !error && i < f->texts.count; i++) {
-		error = tree_add_child(f->tree, node, f->texts.items[i].id, &node);
-		f->steps.items[shared + i].node = node;
+	f->frames.count = f->path_frames;
+	for (size_t i = 0; i < f->line_count; i++) {
+		const struct line *line = &f->lines[i];
+		size_t begin = f->frames.count;
+
+		if (vec_reserve(&f->frames, line->frames))
+			return no_memory(f);
+		for (size_t k = 0; k < line->shared; k++)
+			f->frames.items[begin + k] = f->frames.items[before + k];
+		for (size_t k = line->shared; k < line->frames; k++)
+			f->frames.items[begin + k] = f->texts.items[text++].id;
+		f->frames.count += line->frames;
+		before = begin;
 	}
+	return 0;
+}
+
+static void prefetch_paths(const struct folded *f)
+{
+	const uint32_t *frames = f->frames.items + f->path_frames;
+	struct tree_path paths[TREE_PATHS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->line_count; frames += f->lines[i++].frames)
+		if (f->lines[i].frames - f->lines[i].shared > FEW_FRAMES)
+			paths[count++] = (struct tree_path){frames, f->lines[i].frames};
+	if (count > 1)
+		tree_prefetch(f->tree, paths, count);
+}
+
+static int add_path(struct folded *f, const struct line *line, const uint32_t *frames)
+{
+	uint32_t node = line->shared ? f->path.items[line->shared - 1] : TREE_ROOT_NODE;
+	int error = 0;
+
+	f->path.count = line->shared;
+	for (size_t i = line->shared; !error && i < line->frames; i++) {
+		error = tree_add_child(f->tree, node, frames[i], &node);
+		if (!error && vec_push(&f->path, node))
+			return no_memory(f);
+	}
+	return error ?: tree_add_time(f->tree, node, line->count);
+}
+
+/* Adds the lines of the group, whose text is needed no longer then. */
+static int add_group(struct folded *f)
+{
+	size_t at = f->path_frames, last = 0;
+	int error = tree_add_texts(f->tree, f->texts.items, f->texts.count, folded_classify);
+
+	error = error ?: gather_frames(f);
+	if (error || !f->line_count)
+		return error;
+	prefetch_paths(f);
+	for (size_t i = 0; !error && i < f->line_count; i++) {
+		error = add_path(f, &f->lines[i], f->frames.items + at);
+		last = f->lines[i].frames;
+		at += last;
+	}
+	memmove(f->frames.items, f->frames.items + at - last, last * sizeof(*f->frames.items));
+	f->path_frames = last;
+	f->line_count = f->texts.count = 0;
 	return error;
 }
 
@@ -219,15 +295,15 @@ static int add_stack(struct folded *f, const char *stack, size_t size, uint64_t 
 
 	if (error)
 		return error;
-	f->steps.count = shared;
+	f->ends.count = shared;
 	if (shared)
-		offset = f->steps.items[shared - 1].end + 1;
-	if (offset <= size) {
-		error = add_frames(f, stack, size, offset);
-		if (error)
-			return error;
-	}
-	return tree_add_time(f->tree, f->steps.items[f->steps.count - 1].node, count);
+		offset = f->ends.items[shared - 1] + 1;
+	if (offset <= size)
+		error = split_frames(f, stack, size, offset);
+	if (error)
+		return error;
+	f->lines[f->line_count++] = (struct line){shared, f->ends.count, count};
+	return f->line_count < TREE_PATHS_MAX && f->texts.count < GROUP_FRAMES ? 0 : add_group(f);
 }
 
 static int add_line(struct folded *f, const char *line, size_t size)
@@ -272,6 +348,12 @@ static int add_lines(struct folded *f, size_t *filled, size_t scanned)
 			return error;
 		line = from = newline + 1;
 	}
+	if (line != f->block) {
+		int error = add_group(f);
+
+		if (error)
+			return error;
+	}
 	*filled = (size_t)(end - line);
 	if (line != f->block)
 		memmove(f->block, line, *filled);
@@ -312,8 +394,10 @@ static int read_all(struct folded *f, int fd)
 			continue;
 		if (n < 0)
 			return error_errno(-errno, "cannot read '%s'", f->name);
-		if (!n)
-			return filled ? add_line(f, f->block, filled) : 0;
+		if (!n) {
+			error = filled ? add_line(f, f->block, filled) : 0;
+			return error ?: add_group(f);
+		}
 		filled += (size_t)n;
 		error = add_lines(f, &filled, scanned);
 		if (error)
@@ -342,7 +426,9 @@ int folded_read(struct tree *t, int fd, const char *name, struct folded_stats *r
 		*ret = f.stats;
 	free(f.block);
 	free(f.previous);
-	vec_release(&f.steps);
+	vec_release(&f.ends);
 	vec_release(&f.texts);
+	vec_release(&f.frames);
+	vec_release(&f.path);
 	return error;
 }

@@ -35,6 +35,8 @@ enum view_weight {
 
 struct view;
 struct slice_sums;
+struct stalls_kept;
+struct wall_kept;
 
 struct view_options {
 	const struct view *view; /* NULL: the first of the table */
@@ -52,6 +54,8 @@ struct view_options {
 	struct range_wanted range;
 	/* of the same recording, as range.known says; NULL: everything is read from the file */
 	const struct slice_sums *sums;
+	struct stalls_kept *stalls; /* of what is kept with them; NULL: so too */
+	struct wall_kept *wall;	    /* so too, with the stalls */
 };
 
 /* For views by thread: the groups of the options, or processes and threads where these name none of

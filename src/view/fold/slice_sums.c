@@ -19,6 +19,7 @@
 #define SLICES	   4096
 #define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
 #define SLICES_MIN 16
+#define STALLS_MAX 64 /* reasons of a window that are added up before they are spread */
 
 struct slice_place {
 	uint32_t slice, at;
@@ -47,6 +48,7 @@ void slice_sums_release(struct slice_sums *s)
 	vec_release(&s->places);
 	vec_release(&s->spreads);
 	vec_release(&s->sampled);
+	vec_release(&s->stalls);
 	*s = (struct slice_sums){0};
 }
 
@@ -273,6 +275,70 @@ static int add_wait(
 	return error;
 }
 
+/* How much of so many samples lies before a time. */
+static uint64_t passed(const struct profile_span *window, uint64_t samples, uint64_t time_ns)
+{
+	uint64_t length_ns = window->to_ns - window->from_ns;
+
+	if (time_ns >= window->to_ns)
+		return samples;
+	if (time_ns <= window->from_ns)
+		return 0;
+	return (uint64_t)((unsigned __int128)samples * (time_ns - window->from_ns) / length_ns);
+}
+
+static int spread_stalls(
+	struct slice_sums *s, const struct profile_span *window, const struct slice_stalls *stalls)
+{
+	const struct gather_key key = {.event = EVENT_STALL, .reason = stalls->reason};
+	uint64_t given = 0, until;
+	int error = 0;
+
+	for (uint32_t n = slice_at(s, window->from_ns); !error && given < stalls->samples; n++) {
+		until = n < s->count - 1 ? passed(window, stalls->samples, s->spans[n].to_ns)
+					 : stalls->samples;
+		if (until > given)
+			error = add_sum(s, n, &key, until - given, 0);
+		given = until;
+	}
+	return error;
+}
+
+int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
+{
+	const struct profile_window *w = profile_window(r, s->window);
+	const struct profile_span window = {
+		w ? w->start_ns : s->start_ns, w && w->end_ns > w->start_ns ? w->end_ns : 0};
+	int error = 0;
+
+	vec_foreach (stalls, &s->stalls)
+		error = error ?: spread_stalls(s, &window, stalls);
+	s->stalls.count = 0;
+	return error;
+}
+
+/* Those of a window come together. */
+static int add_stall(
+	struct slice_sums *s, const struct profile_reader *r, const struct profile_stall *e)
+{
+	const struct slice_stalls new = {e->reason, e->samples};
+	int error;
+
+	if (e->window != s->window || s->stalls.count >= STALLS_MAX) {
+		error = slice_sums_finish(s, r);
+		if (error)
+			return error;
+	}
+	s->window = e->window;
+	vec_foreach (known, &s->stalls) {
+		if (known->reason != e->reason)
+			continue;
+		s->overflow |= __builtin_add_overflow(known->samples, e->samples, &known->samples);
+		return 0;
+	}
+	return vec_push(&s->stalls, new) ? short_memory() : 0;
+}
+
 static int add_event(struct slice_sums *s, const struct profile_event *e)
 {
 	struct gather_key key = event_whole_key(e);
@@ -294,14 +360,20 @@ static int add_event(struct slice_sums *s, const struct profile_event *e)
 	}
 }
 
-int slice_sums_add(struct slice_sums *s, const struct profile_event *e)
+static bool has_sums(const struct profile_event *e)
 {
-	int error;
+	return e->kind <= EVENT_PENDING || e->kind == EVENT_WAIT;
+}
 
-	if ((e->kind > EVENT_PENDING && e->kind != EVENT_WAIT) ||
-		(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
-		return 0;
-	error = add_event(s, e);
+int slice_sums_add(
+	struct slice_sums *s, const struct profile_reader *r, const struct profile_event *e)
+{
+	int error = 0;
+
+	if (e->kind == EVENT_STALL)
+		error = add_stall(s, r, &e->stall);
+	else if (has_sums(e) && !(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
+		error = add_event(s, e);
 	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)
 		error = slice_sums_join(s);
 	return error;
@@ -361,7 +433,8 @@ static bool is_wanted(const struct slice_part *p, const struct gather_key *key)
 static int hand(const struct slice_part *p, const struct gather_sum *sum,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
-	if ((!sum->time_ns && !sum->count) || !is_wanted(p, &sum->key))
+	if ((!sum->time_ns && !sum->count) || sum->key.event == EVENT_STALL ||
+		!is_wanted(p, &sum->key))
 		return 0;
 	return handle(arg, sum);
 }

@@ -10,7 +10,9 @@
  * What crosses an edge of a slice is cut there as at the edges of a range (profile/clip.h), so the
  * sums of a range are the same by either way, to the nanosecond. Of these are sums kept: samples,
  * work, launches without work, calls that ask for work, and waits; none of recordings in bursts,
- * whose work has no weight before all of it is known.
+ * whose work has no weight before all of it is known. Samples of instructions have a window of time
+ * each: those of one window and reason lie evenly in it, as whole samples. They are counted by
+ * reason, and in no range (slice_part_each).
  *
  * Slices become longer when there would be too many sums. Owned by the caller.
  */
@@ -32,6 +34,12 @@ struct slice {
 
 struct slice_place;
 
+/* Samples of instructions of one window. */
+struct slice_stalls {
+	uint32_t reason; /* string */
+	uint64_t samples;
+};
+
 /* Time that no sample stands for, of a thread without any: it is spread evenly. */
 struct slice_spread {
 	struct gather_key key;
@@ -47,10 +55,12 @@ struct slice_sums {
 	struct keys keys;
 	struct vec(struct slice_place) places; /* by key */
 	struct vec(struct slice_spread) spreads;
-	struct vec(bool) sampled; /* by thread */
-	size_t sums;		  /* of all slices, kept */
-	uint64_t total_ns;	  /* of all of them */
-	bool overflow;		  /* it does not fit: the sums are not sound */
+	struct vec(bool) sampled;		/* by thread */
+	struct vec(struct slice_stalls) stalls; /* of the window that is read */
+	uint32_t window;
+	size_t sums;	   /* of all slices, kept */
+	uint64_t total_ns; /* of all of them */
+	bool overflow;	   /* it does not fit: the sums are not sound */
 	/* of the same reading, which the owner sets: for what is read from the file */
 	const struct chunk_times *chunks;
 };
@@ -59,7 +69,10 @@ struct slice_sums {
 int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns);
 void slice_sums_release(struct slice_sums *s);
 /* Adds an event, as a reader of the whole recording has it that was given slice_sums_clip. */
-int slice_sums_add(struct slice_sums *s, const struct profile_event *e);
+int slice_sums_add(
+	struct slice_sums *s, const struct profile_reader *r, const struct profile_event *e);
+/* After the last one. */
+int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r);
 /* Longer slices; nothing where there are few. */
 int slice_sums_join(struct slice_sums *s);
 /* All of a recording: readers that have it say of samples what only those of parts do. */

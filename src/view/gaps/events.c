@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/large.h"
 #include "base/search.h"
+#include "view/gaps/nearly_sorted.h"
 #include "view/waits/gpu_waits.h"
 
 #define SUBJECT "the gaps of GPUs"
@@ -70,6 +72,16 @@ int gap_part(const struct gap_parts *p, uint64_t time_ns)
 	return since_ns % p->period_ns < p->length_ns ? (int)(since_ns / p->period_ns) : -1;
 }
 
+uint64_t gap_part_end(const struct gap_parts *p, uint64_t time_ns)
+{
+	uint64_t n = p->period_ns ? (time_ns - p->start_ns) / p->period_ns + 1 : 0, end_ns;
+
+	if (!n || __builtin_mul_overflow(n, p->period_ns, &end_ns) ||
+		__builtin_add_overflow(end_ns, p->start_ns, &end_ns))
+		return 0;
+	return end_ns;
+}
+
 bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t last_ns)
 {
 	uint64_t next;
@@ -99,113 +111,9 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* ---------------------------------------- sorting what comes nearly sorted, by device or thread */
-
-#define ITEM_BYTES_MAX 64
-#define MOVES_MAX      8 /* an item, on average */
-
-_Static_assert(sizeof(struct gap_work) <= ITEM_BYTES_MAX &&
-		       sizeof(struct gap_wait) <= ITEM_BYTES_MAX &&
-		       sizeof(struct gap_call) <= ITEM_BYTES_MAX &&
-		       sizeof(struct gap_sync) <= ITEM_BYTES_MAX,
-	"items are larger");
-
-static bool is_sorted(
-	const char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
-{
-	for (size_t i = 1; i < count; i++)
-		if (compare(items + (i - 1) * size, items + i * size) > 0)
-			return false;
-	return true;
-}
-
-struct group_counts vec(size_t);
-
-static int count_groups(const char *items, size_t count, size_t size,
-	uint32_t (*group_of)(const void *), struct group_counts *ret)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint32_t group = group_of(items + i * size);
-
-		while (ret->count <= group)
-			if (vec_push(ret, 0))
-				return -ENOMEM;
-		ret->items[group]++;
-	}
-	return 0;
-}
-
-/* Returns a copy in which items of the same group are beside each other, in the order in which they
- * came, the lowest group first; NULL where that is not needed, or there is no memory for it. */
-static char *put_together(
-	const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *))
-{
-	struct group_counts next = {0};
-	bool one = count_groups(items, count, size, group_of, &next) ||
-		   next.items[group_of(items)] == count;
-	char *together = one ? NULL : calloc(count, size);
-	size_t sum = 0;
-
-	vec_foreach (n, &next) {
-		sum += *n;
-		*n = sum - *n;
-	}
-	for (size_t i = 0; together && i < count; i++)
-		memcpy(together + next.items[group_of(items + i * size)]++ * size, items + i * size,
-			size);
-	vec_release(&next);
-	return together;
-}
-
-/* Sorts by insertion; false if items are too far from where they belong. */
-static bool move_back(
-	char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
-{
-	size_t moves = MOVES_MAX * count;
-	char item[ITEM_BYTES_MAX];
-
-	for (size_t i = 1; i < count; i++) {
-		size_t at = i;
-
-		while (at && compare(items + (at - 1) * size, items + i * size) > 0 && moves) {
-			at--;
-			moves--;
-		}
-		if (!moves)
-			return false;
-		if (at == i)
-			continue;
-		memcpy(item, items + i * size, size);
-		memmove(items + (at + 1) * size, items + at * size, (i - at) * size);
-		memcpy(items + at * size, item, size);
-	}
-	return true;
-}
-
-/* Of a list; `compare` is by group first. */
-static void sort_items(void **items, size_t *capacity, size_t count, size_t size,
-	uint32_t (*group_of)(const void *), int (*compare)(const void *, const void *))
-{
-	char *together;
-
-	if (is_sorted(*items, count, size, compare))
-		return;
-	together = put_together(*items, count, size, group_of);
-	if (together) {
-		free(*items);
-		*items = together;
-		*capacity = count;
-	}
-	if (!move_back(*items, count, size, compare))
-		qsort(*items, count, size, compare);
-}
-
-#define sort(list, group_of, compare)                                                              \
-	sort_items((void **)&(list)->items, &(list)->capacity, (list)->count,                      \
-		sizeof(*(list)->items), group_of, compare)
-
 /* ------------------------------------------------------------------ the first reading: GPU work */
 
+/* Work that took no time at all has no times: when the GPU was idle does not follow from it. */
 static int add_work(
 	struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
 {
@@ -220,7 +128,8 @@ static int add_work(
 	struct gap_life *t;
 	int error;
 
-	if (!op || gap_part(&e->parts, w->start_ns) < 0 || is_full(e, w->start_ns))
+	if (!op || !w->duration_ns || gap_part(&e->parts, w->start_ns) < 0 ||
+		is_full(e, w->start_ns))
 		return 0;
 	work.device = op->device;
 	work.process = op->process;
@@ -229,7 +138,7 @@ static int add_work(
 	if (error)
 		return error;
 	t->launches |= w->thread != 0;
-	return vec_push(&e->works, work) ? error_memory(SUBJECT) : 0;
+	return large_push(&e->works, work) ? error_memory(SUBJECT) : 0;
 }
 
 static uint32_t device_of(const void *work)
@@ -268,7 +177,7 @@ int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t
 		else if (event.kind == EVENT_WORK)
 			error = add_work(e, r, &event.work);
 	if (!error)
-		sort(&e->works, device_of, by_device);
+		nearly_sort(&e->works, device_of, by_device);
 	return error;
 }
 
@@ -280,15 +189,38 @@ int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_
 		e->windows.count--)
 		if (e->windows.items[e->windows.count - 1].start_ns < start_ns)
 			start_ns = e->windows.items[e->windows.count - 1].start_ns;
-	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? error_memory(SUBJECT)
-									    : 0;
+	return large_push(&e->windows, (struct gap_window){start_ns, end_ns})
+		       ? error_memory(SUBJECT)
+		       : 0;
 }
 
-static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
+/* The first window that ends at this time or behind it. */
+static size_t find_window(const struct gap_events *e, uint64_t start_ns)
 {
-	size_t first = search_first(i, 0, e->windows.count, e->windows.items[i].end_ns >= start_ns);
+	return search_first(i, 0, e->windows.count, e->windows.items[i].end_ns >= start_ns);
+}
 
-	return first < e->windows.count && e->windows.items[first].start_ns <= end_ns;
+static bool overlaps_window(const struct gap_events *e, size_t window, uint64_t end_ns)
+{
+	return window < e->windows.count && e->windows.items[window].start_ns <= end_ns;
+}
+
+/* Events of a stretch of time come together: mostly the window is the one that was found last, or
+ * the next. */
+static bool is_next_window(const struct gap_events *e, size_t at, uint64_t start_ns)
+{
+	return at < e->windows.count && e->windows.items[at].end_ns >= start_ns &&
+	       (!at || e->windows.items[at - 1].end_ns < start_ns);
+}
+
+static bool is_wanted(struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t first = e->window;
+
+	if (!is_next_window(e, first, start_ns) && !is_next_window(e, ++first, start_ns))
+		first = find_window(e, start_ns);
+	e->window = first;
+	return overlaps_window(e, first, end_ns);
 }
 
 /* --------------------------------------------------------- the second reading: what threads did */
@@ -321,7 +253,7 @@ static int add_wait(struct gap_events *e, const struct profile_wait *w)
 	if (!w->duration_ns || !is_wanted(e, wait.span.start_ns, wait.span.end_ns) ||
 		is_full(e, w->start_ns))
 		return 0;
-	return vec_push(&e->waits, wait) ? error_memory(SUBJECT) : 0;
+	return large_push(&e->waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
 /* Only the work of a copy shows whether its call waited for it. */
@@ -342,7 +274,7 @@ static int add_call(struct gap_events *e, const struct profile_call *c)
 	if (c->kind == CALL_COPY &&
 		map_put(&e->copies, (uint64_t)c->instance << 32 | c->correlation, e->calls.count))
 		return error_memory(SUBJECT);
-	return vec_push(&e->calls, call) ? error_memory(SUBJECT) : 0;
+	return large_push(&e->calls, call) ? error_memory(SUBJECT) : 0;
 }
 
 static int add_sync(struct gap_events *e, const struct profile_sync *y)
@@ -355,7 +287,7 @@ static int add_sync(struct gap_events *e, const struct profile_sync *y)
 
 	if (!y->duration_ns || gap_part(&e->parts, y->start_ns) < 0 || is_full(e, y->start_ns))
 		return 0;
-	return vec_push(&e->syncs, sync) ? error_memory(SUBJECT) : 0;
+	return large_push(&e->syncs, sync) ? error_memory(SUBJECT) : 0;
 }
 
 static int add_life(struct gap_events *e, const struct profile_life *l)
@@ -383,7 +315,7 @@ static int add_sample(struct gap_events *e, const struct profile_sample *s)
 	t->period_ns = t->period_ns ? t->period_ns : s->period_ns;
 	if (!is_wanted(e, s->time_ns, s->time_ns) || is_full(e, s->time_ns))
 		return 0;
-	return vec_push(&e->samples, sample) ? error_memory(SUBJECT) : 0;
+	return large_push(&e->samples, sample) ? error_memory(SUBJECT) : 0;
 }
 
 int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period_ns)
@@ -519,13 +451,13 @@ static int sort_all(struct gap_events *e)
 {
 	int error;
 
-	sort(&e->samples, thread_of_sample, by_sample);
-	sort(&e->waits, thread_of, by_thread);
+	nearly_sort(&e->samples, thread_of_sample, by_sample);
+	nearly_sort(&e->waits, thread_of, by_thread);
 	cut_spans(e->waits.items, e->waits.count, sizeof(*e->waits.items));
 	cut_queues(e);
-	sort(&e->calls, thread_of, by_thread);
+	nearly_sort(&e->calls, thread_of, by_thread);
 	cut_spans(e->calls.items, e->calls.count, sizeof(*e->calls.items));
-	sort(&e->syncs, thread_of, by_thread);
+	nearly_sort(&e->syncs, thread_of, by_thread);
 	cut_spans(e->syncs.items, e->syncs.count, sizeof(*e->syncs.items));
 	error = find_ranges(e, waits, span.thread);
 	error = error ?: find_ranges(e, calls, span.thread);
@@ -541,7 +473,7 @@ static bool is_elsewhere(const void *events, uint64_t chunk)
 	const struct chunk_time *t = chunk_times_find(e->chunks, chunk);
 
 	return t && !gap_parts_overlap(&e->parts, t->first_ns, t->last_ns) &&
-	       !is_wanted(e, t->first_ns, t->last_ns);
+	       !overlaps_window(e, find_window(e, t->first_ns), t->last_ns);
 }
 
 int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)

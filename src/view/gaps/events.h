@@ -25,7 +25,10 @@
 #include "profile/reader.h"
 #include "profile/chunk_times.h"
 
-#define GAP_EVENTS_MAX	((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
+#define GAP_EVENTS_MAX ((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
+/* Of recordings with more so many are looked at: the time that this takes, and the memory, are half
+ * of what the largest takes that is looked at whole. */
+#define GAP_EVENTS_PART (GAP_EVENTS_MAX / 2)
 #define GAP_PARTS_COUNT 16
 
 /* Which part of the time is looked at. All zero: everything. */
@@ -102,6 +105,7 @@ struct gap_events {
 	const struct chunk_times *chunks;
 	struct vec(struct gap_work) works;     /* by device and start */
 	struct vec(struct gap_window) windows; /* apart from each other, by time */
+	size_t window;			       /* the one that was looked for last */
 	struct vec(struct gap_wait) waits;     /* these by thread and start */
 	struct vec(struct gap_call) calls;
 	struct vec(struct gap_sync) syncs;
@@ -118,6 +122,8 @@ struct gap_events {
 struct gap_parts gap_parts_of(uint64_t start_ns, uint64_t end_ns, uint64_t events, size_t most);
 /* The number of the part (below GAP_PARTS_COUNT) that a time is in; -1: none. */
 int gap_part(const struct gap_parts *p, uint64_t time_ns);
+/* Where the next part begins, of a time that is in one; 0: nowhere. */
+uint64_t gap_part_end(const struct gap_parts *p, uint64_t time_ns);
 /* Whether some part has times from the first to the last of these. */
 bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t last_ns);
 /* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed

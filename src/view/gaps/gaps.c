@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/large.h"
 #include "base/map.h"
 #include "view/gaps/processes.h"
 #include "view/gaps/sites.h"
@@ -42,14 +43,7 @@ static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret
 
 static int add_gap(struct gaps *g, const struct gap *gap)
 {
-	return vec_push(&g->gaps, *gap) ? error_memory(SUBJECT) : 0;
-}
-
-/* Whether a piece of work is in another part of the time than the one before. */
-static bool begins_part(const struct gap_events *e, size_t work)
-{
-	return gap_part(&e->parts, e->works.items[work].start_ns) !=
-	       gap_part(&e->parts, e->works.items[work - 1].start_ns);
+	return large_push(&g->gaps, *gap) ? error_memory(SUBJECT) : 0;
 }
 
 static int add_device(struct gaps *g, size_t first, size_t end, const struct gap_stacks *stacks)
@@ -62,6 +56,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 		.stacks = stacks,
 		.latency_ns = gap_latency(works + first, end - first)};
 	uint64_t at_ns = works[first].end_ns, part_ns = works[first].start_ns;
+	uint64_t part_end_ns = gap_part_end(&g->events.parts, part_ns);
 	struct map last = MAP_INIT;
 	uint32_t before;
 	int error = note_launch(&last, &works[first], &before);
@@ -71,7 +66,8 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 			.start_ns = at_ns, .end_ns = works[i].start_ns, .next = (uint32_t)i};
 
 		error = note_launch(&last, &works[i], &before);
-		if (begins_part(&g->events, i)) {
+		if (part_end_ns && works[i].start_ns >= part_end_ns) {
+			part_end_ns = gap_part_end(&g->events.parts, works[i].start_ns);
 			d.span_ns += clip_inside(g->clip, part_ns, at_ns);
 			part_ns = works[i].start_ns;
 			at_ns = works[i].end_ns;
@@ -118,22 +114,20 @@ static int list_longest(struct gaps *g, const struct gap_rows *r)
 	return 0;
 }
 
-static int sort_gaps(
-	struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
+static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works,
+	const uint32_t *merged, struct gap_rows *rows)
 {
 	struct gap_sites s = {.events = &g->events,
 		.merged = merged,
 		.gaps = g->gaps.items,
 		.span_ns = d->last_ns - d->first_ns,
 		.works = works};
-	struct gap_rows rows;
 	int error =
-		gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? error_memory(SUBJECT) : 0;
+		gap_rows_set(rows, g->gaps.items, d->first, d->count) ? error_memory(SUBJECT) : 0;
 
-	error = error ?: list_longest(g, &rows);
+	error = error ?: list_longest(g, rows);
 	if (!error)
-		gap_sites_explain(&s, &rows);
-	gap_rows_release(&rows);
+		gap_sites_explain(&s, rows);
 	return error;
 }
 
@@ -216,6 +210,7 @@ static size_t end_of_device(const struct gap_events *e, size_t first)
 
 static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 {
+	struct gap_rows rows = {0};
 	size_t first, end;
 	int error = 0;
 
@@ -229,13 +224,14 @@ static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 		if (error)
 			break;
 		d = &g->devices.items[g->devices.count - 1];
-		error = sort_gaps(g, d, end - first, stacks->merged);
+		error = sort_gaps(g, d, end - first, stacks->merged, &rows);
 		error = error ?: sum_up(g, d, stacks->merged);
 		if (!error && g->clip)
 			cut_gaps(g, d);
 		if (g->clip && !d->span_ns)
 			g->devices.count--; /* nothing of it is shown */
 	}
+	gap_rows_release(&rows);
 	if (g->devices.count)
 		qsort(g->devices.items, g->devices.count, sizeof(*g->devices.items), by_idle);
 	return error;
@@ -260,9 +256,10 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 struct looked {
 	uint64_t latency_ns;
 	uint64_t at_ns; /* all work so far has ended */
+	uint64_t part_end_ns;
 };
 
-static struct looked *look_at_devices(const struct gap_works *works)
+static struct looked *look_at_devices(const struct gap_works *works, const struct gap_parts *parts)
 {
 	struct looked *l = calloc(works->devices.count + 1, sizeof(*l));
 
@@ -270,23 +267,25 @@ static struct looked *look_at_devices(const struct gap_works *works)
 		const struct gap_works_device *d = &works->devices.items[i];
 
 		l[i] = (struct looked){gap_latency(works->works + d->first, d->end - d->first),
-			works->works[d->first].end_ns};
+			works->works[d->first].end_ns,
+			gap_part_end(parts, works->works[d->first].start_ns)};
 	}
 	return l;
 }
 
 /* Adds the stretch of time before a piece of work in which it matters what threads did. */
-static int add_window(
-	struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
+static int add_window(struct gap_events *e, struct looked *l, size_t work)
 {
 	const struct gap_work *w = &e->works.items[work];
 	uint64_t from_ns = l->at_ns > GAP_LATENCY_MAX_NS ? l->at_ns - GAP_LATENCY_MAX_NS : 0;
 	int error = 0;
 
-	if (work > d->first && begins_part(e, work))
+	if (l->part_end_ns && w->start_ns >= l->part_end_ns) {
+		l->part_end_ns = gap_part_end(&e->parts, w->start_ns);
 		l->at_ns = w->end_ns;
-	else if (w->start_ns > l->at_ns && gap_needs_threads(l->at_ns, w, l->latency_ns))
+	} else if (w->start_ns > l->at_ns && gap_needs_threads(l->at_ns, w, l->latency_ns)) {
 		error = gap_events_add_window(e, from_ns, w->start_ns);
+	}
 	l->at_ns = w->end_ns > l->at_ns ? w->end_ns : l->at_ns;
 	return error;
 }
@@ -295,13 +294,13 @@ static int add_windows(struct gap_events *e)
 {
 	struct gap_works works;
 	int error = gap_works_init(&works, e);
-	struct looked *looked = error ? NULL : look_at_devices(&works);
+	struct looked *looked = error ? NULL : look_at_devices(&works, &e->parts);
 	size_t work, device;
 
 	if (!looked)
 		error = error_memory(SUBJECT);
 	while (!error && gap_works_next(&works, &work, &device))
-		error = add_window(e, &works.devices.items[device], &looked[device], work);
+		error = add_window(e, &looked[device], work);
 	free(looked);
 	gap_works_release(&works);
 	return error;
@@ -381,7 +380,8 @@ int gaps_read(struct gaps *g, const struct internals *internals, const struct su
 		g->events.has_waits = sums.waits || profile_meta(internals->reader, META_OFF_CPU);
 		return 0;
 	}
-	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
+	if (events > GAP_EVENTS_MAX)
+		g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_PART);
 	error = g->events.parts.period_ns ? skip_chunks(&g->events, internals->reader, s) : 0;
 	if (error)
 		return error;

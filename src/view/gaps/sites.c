@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/large.h"
+
 #define GROUP_MIN    3
 #define GROUP_LONGER 10
 #define SPREAD	     10
@@ -74,13 +76,23 @@ static void sort_rows(struct gap_rows *r, bool by_key)
 	}
 }
 
-int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count)
+/* Room for so many, of which none is kept. */
+static int make_room(struct gap_rows *r, size_t count)
 {
-	*r = (struct gap_rows){.rows = calloc(count + 1, sizeof(*r->rows)),
-		.spare = calloc(count + 1, sizeof(*r->spare)),
-		.count = count};
-	if (!r->rows || !r->spare)
+	if (count <= r->room)
+		return 0;
+	gap_rows_release(r);
+	r->rows = large_alloc(count, sizeof(*r->rows));
+	r->spare = large_alloc(count, sizeof(*r->spare));
+	r->room = count;
+	return r->rows && r->spare ? 0 : -ENOMEM;
+}
+
+int gap_rows_set(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count)
+{
+	if (make_room(r, count))
 		return -ENOMEM;
+	r->count = count;
 	for (size_t i = 0; i < count; i++)
 		r->rows[i] = (struct gap_row){
 			.ns = length_of(&gaps[first + i]), .gap = (uint32_t)(first + i)};

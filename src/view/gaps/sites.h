@@ -44,11 +44,12 @@ struct gap_row {
 struct gap_rows {
 	struct gap_row *rows; /* by length, the shortest first; equal ones by index */
 	struct gap_row *spare;
-	size_t count;
+	size_t count, room;
 };
 
-/* Of `count` gaps from `first` on: 0 or -ENOMEM; release it in either case. */
-int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count);
+/* Of `count` gaps from `first` on: 0 or -ENOMEM. Comes zeroed, or from the device before, so that
+ * the memory is used again; release it in either case. */
+int gap_rows_set(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count);
 void gap_rows_release(struct gap_rows *r);
 /* Sets cause and stack of unexplained gaps, and `once` of all. The rows are those of one device;
  * they are used up. */

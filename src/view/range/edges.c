@@ -27,7 +27,7 @@ void edges_release(struct edges *e)
 	*e = (struct edges){0};
 }
 
-static int add(struct edges *e, uint64_t key, size_t edge, uint64_t amount)
+int edges_add(struct edges *e, uint64_t key, size_t edge, uint64_t amount)
 {
 	uint64_t *sum;
 
@@ -42,7 +42,7 @@ static int add(struct edges *e, uint64_t key, size_t edge, uint64_t amount)
 
 int edges_add_at(struct edges *e, uint64_t key, uint64_t time_ns, uint64_t amount)
 {
-	return e->clip ? add(e, key, clip_edges_before(e->clip, time_ns), amount) : 0;
+	return e->clip ? edges_add(e, key, clip_edges_before(e->clip, time_ns), amount) : 0;
 }
 
 /* The time of the edge that has so many before it. */
@@ -66,7 +66,7 @@ int edges_add_time(struct edges *e, uint64_t key, uint64_t start_ns, uint64_t en
 
 		at_ns = next_ns < end_ns ? next_ns : end_ns;
 		until = profile_weighed(at_ns - start_ns, weight);
-		error = add(e, key, edge, until - passed);
+		error = edges_add(e, key, edge, until - passed);
 		passed = until;
 	}
 	return error;
@@ -91,7 +91,7 @@ int edges_add_spread(
 
 		at_ns = next_ns < end_ns ? next_ns : end_ns;
 		until = part(amount, at_ns - start_ns, end_ns - start_ns);
-		error = add(e, key, edge, until - passed);
+		error = edges_add(e, key, edge, until - passed);
 		passed = until;
 	}
 	return error;

@@ -27,6 +27,8 @@ struct edges {
 int edges_init(struct edges *e, const struct profile_clip *clip);
 void edges_release(struct edges *e);
 
+/* Adds an amount that has so many edges before it. */
+int edges_add(struct edges *e, uint64_t key, size_t edge, uint64_t amount);
 /* Adds an amount at a time. */
 int edges_add_at(struct edges *e, uint64_t key, uint64_t time_ns, uint64_t amount);
 /* Adds the time from start_ns to end_ns, which counts `weight` times. */

@@ -28,7 +28,7 @@ struct finding {
 
 bool range_is_wanted(const struct range_wanted *w)
 {
-	return w->from || w->to || w->thread || w->device || w->marker;
+	return w->from || w->to || w->thread || w->device || w->marker || w->spans;
 }
 
 void range_free(struct range *r)
@@ -113,12 +113,22 @@ static void put_seconds(struct buf *b, uint64_t ns)
 	buf_printf(b, "%.*s s", end, text);
 }
 
+/* Lengths, to four digits or more. */
+static void put_length(struct buf *b, uint64_t ns)
+{
+	uint64_t step = 1;
+
+	while (step <= ns / 10000)
+		step *= 10;
+	put_seconds(b, ns / step * step + (ns % step >= (step + 1) / 2 ? step : 0));
+}
+
 static int outside(const struct finding *f, const char *option, const char *text, const char *why)
 {
 	struct buf length = BUF_INIT;
 	int error;
 
-	put_seconds(&length, f->end_ns - f->start_ns);
+	put_length(&length, f->end_ns - f->start_ns);
 	error = error_set(-ERANGE, "--%s %s is %s of the recording, which lasts %s", option, text,
 		why, buf_text(&length));
 	buf_release(&length);
@@ -173,8 +183,12 @@ static int add_span(struct range *r, struct profile_span span)
 
 static int find_spans(struct finding *f)
 {
-	int error;
+	int error = 0;
 
+	for (size_t n = 0; !error && f->wanted->spans && n < f->wanted->span_count; n++)
+		error = add_span(f->range, f->wanted->spans[n]);
+	if (f->wanted->spans)
+		return error;
 	if (!f->wanted->marker)
 		return add_span(f->range, f->asked);
 	error = marker_times_finish(&f->markers, f->asked);
@@ -213,18 +227,21 @@ static void put_times(const struct finding *f, struct buf *b)
 
 	if (from_ns > to_ns)
 		from_ns = to_ns;
-	if (f->wanted->marker) {
-		put_seconds(b, clip_inside(&f->range->clip, f->start_ns, f->end_ns));
+	if (f->wanted->marker || f->wanted->spans) {
+		put_length(b, clip_inside(&f->range->clip, f->start_ns, f->end_ns));
 		buf_puts(b, " of ");
 	} else if (!f->wanted->from && !f->wanted->to) {
 		buf_puts(b, "all of ");
 	} else {
 		put_seconds(b, from_ns - f->start_ns);
 		buf_puts(b, " to ");
-		put_seconds(b, to_ns - f->start_ns);
+		if (to_ns < f->end_ns)
+			put_seconds(b, to_ns - f->start_ns);
+		else
+			put_length(b, to_ns - f->start_ns);
 		buf_puts(b, " of ");
 	}
-	put_seconds(b, f->end_ns - f->start_ns);
+	put_length(b, f->end_ns - f->start_ns);
 }
 
 static int describe(struct finding *f)
@@ -238,6 +255,8 @@ static int describe(struct finding *f)
 		buf_printf(&b, ", thread %s", f->wanted->thread);
 	if (f->wanted->marker)
 		buf_printf(&b, ", marker %s", f->wanted->marker);
+	if (f->wanted->spans)
+		buf_printf(&b, ", %s", f->wanted->spans_are);
 	if (f->wanted->device)
 		buf_printf(&b, ", device %s", f->wanted->device);
 	f->range->elapsed_ns = clip_inside(&f->range->clip, f->start_ns, f->end_ns);

@@ -26,6 +26,11 @@ struct range_wanted {
 	const char *thread;    /* its name, or its id */
 	const char *device;    /* its number, or its name */
 	const char *marker;    /* its name, or its name and a number: view/range/markers.h */
+	/* these stretches, in their order and apart from each other; then `spans_are` is said of
+	 * them */
+	const struct profile_span *spans;
+	size_t span_count;
+	const char *spans_are;
 	/* not to be read first: then only as far as the earlier reading went; -ESTALE where it is
 	 * another file by now */
 	const struct range_known *known;

@@ -14,6 +14,8 @@
 #include "view/fold/event_nodes.h"
 #include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
+#include "view/fold/slice_sums.h"
+#include "view/stalls/kept.h"
 #include "view/stalls/stall_tree.h"
 
 struct stall_flame {
@@ -284,24 +286,150 @@ static int add_remarks(struct stall_flame *f)
 	return error ?: missing_remarks(&f->missing, f->reader, f->result);
 }
 
+/* ------------------------------------------------------------------ of what is kept */
+
+/* What of launches is in the part that is shown (`edge` 1), or before it (0). */
+static int add_part_of_launch(struct stall_flame *f, const struct gather_key *whole, size_t edge,
+	uint64_t time_ns, uint64_t works)
+{
+	uint32_t launch = 0;
+	int error =
+		f->clip ? stalls_kept_launch(f->options->stalls, whole, f->options, &launch) : 0;
+
+	if (error || !f->clip)
+		return error;
+	f->stalls.launches.items[launch].works_inside += edge ? works : 0;
+	return edges_add(&f->stalls.edges, launch, edge, time_ns);
+}
+
+static bool is_of_kernel(const struct stall_flame *f, const struct gather_key *key)
+{
+	const struct profile_op *op =
+		key->event == EVENT_WORK ? profile_op(f->reader, key->op) : NULL;
+
+	return op && op->kind == OP_KERNEL;
+}
+
+static int add_sum_inside(void *flame, const struct gather_sum *sum)
+{
+	struct stall_flame *f = flame;
+	struct gather_key key = event_key_for(&sum->key, f->options);
+
+	if (is_of_kernel(f, &sum->key))
+		return add_part_of_launch(f, &sum->key, 1, sum->time_ns, sum->count);
+	if (key.event == EVENT_WORK)
+		missing_count_work(&f->missing, &key, sum->count);
+	else if (key.event != EVENT_PENDING ||
+		 !missing_count_pendings(&f->missing, sum->key.reason, sum->count))
+		return 0;
+	return gather_add_sum(&f->others, &key, sum->time_ns, sum->count ?: 1);
+}
+
+static int add_sum_before(void *flame, const struct gather_sum *sum)
+{
+	struct stall_flame *f = flame;
+
+	return is_of_kernel(f, &sum->key)
+		       ? add_part_of_launch(f, &sum->key, 0, sum->time_ns, sum->count)
+		       : 0;
+}
+
+/* What no slice has. */
+static int add_rest(struct stall_flame *f, const struct profile_event *e, size_t edge)
+{
+	struct gather_key whole = event_whole_key(e);
+
+	if (e->kind == EVENT_WORK && is_kernel(f, &e->work))
+		return add_part_of_launch(
+			f, &whole, edge, profile_work_ns(&e->work), !e->work.cut.continued);
+	return edge ? gather_piece(f, e) : 0;
+}
+
+static int read_part(struct stall_flame *f, struct profile_reader *r, size_t edge)
+{
+	struct profile_event event;
+	struct slice_part part;
+	int more, error = 0;
+
+	slice_part_begin(&part, f->options->sums, r);
+	while (!error && (more = profile_reader_next(r, &event)))
+		error = more < 0 ? more : add_rest(f, &event, edge);
+	return error ?: slice_part_each(&part, edge ? add_sum_inside : add_sum_before, f);
+}
+
+static int read_before(struct stall_flame *f, const struct profile_reader *done)
+{
+	const struct profile_span before = {0, f->clip->spans[0].from_ns};
+	struct profile_clip clip = *f->clip;
+	struct profile_reader *r;
+	int error = before.to_ns ? profile_reader_open_again(&r, done) : 0;
+
+	if (error || !before.to_ns)
+		return error;
+	clip.spans = &before;
+	profile_reader_clip(r, &clip);
+	error = read_part(f, r, 0);
+	profile_reader_close(r);
+	return error;
+}
+
+static bool is_kept(const struct view_options *o, const struct profile_clip *clip)
+{
+	return o->sums && o->stalls && o->range.known && (!clip || clip->span_count == 1);
+}
+
+/* Instead of all events. */
+static int read_kept(struct stall_flame *f, struct profile_reader *r)
+{
+	int error = stalls_kept_read(f->options->stalls, f->options);
+
+	if (error)
+		return error;
+	f->stalls = f->options->stalls->stalls;
+	f->stalls.reader = r;
+	vec_foreach (l, &f->stalls.launches)
+		l->works_inside = 0;
+	error = edges_init(&f->stalls.edges, f->clip);
+	error = error ?: read_part(f, r, 1);
+	return error || !f->clip ? error : read_before(f, f->options->range.known->done);
+}
+
+static int read_events(struct stall_flame *f, struct profile_reader *r)
+{
+	struct profile_event event;
+	int more, error = stalls_init(&f->stalls, r, f->options, f->clip);
+
+	profile_reader_clip(r, NULL); /* samples are divided among all launches */
+	while (!error && (more = profile_reader_next(r, &event)))
+		error = more < 0 ? more : gather_event(f, &event);
+	return error ?: stalls_finish(&f->stalls);
+}
+
+/* What is kept stays. */
+static void release_stalls(struct stall_flame *f, bool kept)
+{
+	if (!kept) {
+		stalls_release(&f->stalls);
+		return;
+	}
+	edges_release(&f->stalls.edges);
+	stalls_kept_trim(f->options->stalls);
+}
+
 int stall_flame_build(
 	struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
 	struct stall_flame f = {
 		.reader = r, .options = o, .result = ret, .clip = profile_reader_clip_of(r)};
-	struct profile_event event;
-	int more, error = stalls_init(&f.stalls, r, o, f.clip);
+	bool kept = is_kept(o, f.clip);
+	int error = kept ? read_kept(&f, r) : read_events(&f, r);
 
-	profile_reader_clip(r, NULL); /* samples are divided among all launches */
-	while (!error && (more = profile_reader_next(r, &event)))
-		error = more < 0 ? more : gather_event(&f, &event);
-	error = error ?: stalls_finish(&f.stalls);
 	error = error ?: build_tree(&f);
 	error = error ?: add_facts(&f);
 	error = error ?: add_remarks(&f);
 	if (o->weight == VIEW_WEIGHT_SAMPLES)
 		ret->unit = VIEW_SAMPLES;
-	stalls_release(&f.stalls);
+	release_stalls(&f, kept);
 	gather_release(&f.others);
 	gpu_bursts_release(&f.bursts);
 	vec_release(&f.widths);

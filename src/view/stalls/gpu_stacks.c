@@ -134,11 +134,11 @@ static int add_functions(struct gpu_stacks *g, const struct profile_instruction 
 	return error;
 }
 
-/* "LDG.E.64" of "@P0 LDG.E.64 R2, [R4.64]". */
+/* "LDG.E.64" of "@P0 LDG.E.64 R2, [R4.64]", "jmpi" of "(W&~f0.0) jmpi 48". */
 static const char *mnemonic_of(const char *text, size_t *ret_size)
 {
 	text += strspn(text, " \t{");
-	while (*text == '@') {
+	while (*text == '@' || *text == '(') {
 		text += strcspn(text, " \t");
 		text += strspn(text, " \t");
 	}

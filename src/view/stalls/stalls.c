@@ -84,6 +84,7 @@ void stalls_release(struct stalls *s)
 	vec_release(&s->launches);
 	vec_release(&s->rows);
 	vec_release(&s->ownerless);
+	vec_release(&s->firsts);
 	edges_release(&s->edges);
 	*s = (struct stalls){0};
 }
@@ -377,6 +378,16 @@ static void count_windows(struct stalls *s)
 	}
 }
 
+static int keep_firsts(struct stalls *s)
+{
+	int error = 0;
+
+	vec_foreach (op, &s->reading->owners.ops)
+		if (!error && vec_push(&s->firsts, op->filled ? op->first : 0))
+			error = error_memory(SUBJECT);
+	return error;
+}
+
 int stalls_finish(struct stalls *s)
 {
 	struct stalls_reading *g = s->reading;
@@ -386,6 +397,8 @@ int stalls_finish(struct stalls *s)
 	vec_foreach (seen, &g->seen)
 		error = error ?: hand_out(s, seen);
 	error = error ?: stall_rows_sort(s->reader, s->rows.items, s->rows.count);
+	if (!error && s->keeps_firsts)
+		error = keep_firsts(s);
 	if (error)
 		return error;
 	add_up_rows(s);

@@ -123,6 +123,9 @@ struct stalls {
 	/* of a part of the recording: launches' times in it, and samples without a launch */
 	struct edges edges;
 	struct vec(struct stalls_ownerless) ownerless;
+	/* asked for before the first event: by operation, the first one of its kernel */
+	bool keeps_firsts;
+	struct vec(uint32_t) firsts;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };
 

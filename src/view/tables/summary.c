@@ -418,7 +418,8 @@ static void add_latency(struct gathering *g, const struct profile_work *e)
 	struct summary_latency *l = &g->s->latency;
 	uint64_t works;
 
-	if (!e->launch_ns || e->cut.continued)
+	/* of no length: it has no times */
+	if (!e->launch_ns || !e->duration_ns || e->cut.continued)
 		return;
 	works = whole_works(g, e->weight);
 	if (e->graph_node)

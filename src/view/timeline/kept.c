@@ -10,13 +10,13 @@
 
 #define SUBJECT	  "the time axis"
 #define COLUMNS	  65536
-#define CELLS_MAX ((size_t)2 << 20) /* of 32 bytes; long items as well */
+#define CELLS_MAX ((size_t)2 << 20) /* of 24 bytes; long items as well */
 #define LONG	  2		    /* columns */
 
 struct timeline_kept_cell {
 	uint32_t column, count;
 	uint64_t time_ns;
-	double value;
+	union timeline_more more;
 };
 
 struct timeline_kept_item {
@@ -50,6 +50,9 @@ void timeline_kept_release(struct timeline_kept *k)
 		vec_release(&row->items);
 	vec_release(&k->cells);
 	vec_release(&k->items);
+	vec_foreach (nesting, &k->nestings)
+		nesting_release(nesting);
+	vec_release(&k->nestings);
 	timeline_rows_release(&k->rows);
 	*k = (struct timeline_kept){0};
 }
@@ -64,6 +67,19 @@ static struct timeline_row_cells *cells_of(struct timeline_kept *k, uint32_t row
 	return &k->cells.items[row];
 }
 
+static enum timeline_kind kind_of(const struct timeline_kept *k, uint32_t row)
+{
+	return k->rows.items.items[row].kind;
+}
+
+static void add_up(enum timeline_kind kind, struct timeline_kept_cell *to,
+	const struct timeline_kept_cell *cell)
+{
+	timeline_more_add(kind, &to->more, to->count, &cell->more, cell->count);
+	to->count += cell->count;
+	to->time_ns += cell->time_ns;
+}
+
 static int add_cell(struct timeline_kept *k, uint32_t row, struct timeline_kept_cell cell)
 {
 	struct timeline_row_cells *cells = cells_of(k, row);
@@ -71,9 +87,7 @@ static int add_cell(struct timeline_kept *k, uint32_t row, struct timeline_kept_
 		cells && cells->items.count ? &cells->items.items[cells->items.count - 1] : NULL;
 
 	if (last && last->column == cell.column) {
-		last->count += cell.count;
-		last->time_ns += cell.time_ns;
-		last->value += cell.value;
+		add_up(kind_of(k, row), last, &cell);
 		return 0;
 	}
 	k->cell_count++;
@@ -102,23 +116,25 @@ static uint64_t begin_of(const struct timeline_kept *k, uint32_t column)
 static int spread(struct timeline_kept *k, uint32_t row, const struct timeline_item *i)
 {
 	uint64_t at_ns = i->begin_ns > k->start_ns ? i->begin_ns : k->start_ns;
-	uint32_t column = column_at(k, at_ns);
+	struct timeline_kept_cell first = {
+		.column = column_at(k, at_ns), .count = 1, .time_ns = i->time_ns};
+	bool counts = kind_of(k, row) == TIMELINE_COUNTER;
+	uint32_t column = first.column;
 	int error = 0;
 
+	if (!counts)
+		first.more.what = i->what;
 	if (i->begin_ns >= k->start_ns)
-		error = add_cell(k, row,
-			(struct timeline_kept_cell){
-				.column = column, .count = 1, .time_ns = i->time_ns});
+		error = add_cell(k, row, first);
 	for (; !error && at_ns < i->end_ns; column++) {
 		uint64_t edge_ns = begin_of(k, column + 1);
 		uint64_t next_ns = edge_ns < i->end_ns ? edge_ns : i->end_ns;
 
-		error = add_cell(k, row,
-			(struct timeline_kept_cell){
-				.column = column,
-				.time_ns = next_ns - at_ns,
-				.value = i->value * (double)(next_ns - at_ns),
-			});
+		struct timeline_kept_cell cell = {.column = column, .time_ns = next_ns - at_ns};
+
+		if (counts)
+			cell.more.value = i->value * (double)(next_ns - at_ns);
+		error = add_cell(k, row, cell);
 		at_ns = next_ns;
 	}
 	return error;
@@ -138,7 +154,7 @@ static int put(struct timeline_kept *k, uint32_t row, const struct timeline_item
 
 /* ------------------------------------------------------------------ longer columns */
 
-static void join_cells(struct timeline_row_cells *row, uint32_t factor)
+static void join_cells(enum timeline_kind kind, struct timeline_row_cells *row, uint32_t factor)
 {
 	size_t kept = 0;
 
@@ -147,13 +163,10 @@ static void join_cells(struct timeline_row_cells *row, uint32_t factor)
 		struct timeline_kept_cell *last = kept ? &row->items.items[kept - 1] : NULL;
 
 		cell.column /= factor;
-		if (last && last->column == cell.column) {
-			last->count += cell.count;
-			last->time_ns += cell.time_ns;
-			last->value += cell.value;
-		} else {
+		if (last && last->column == cell.column)
+			add_up(kind, last, &cell);
+		else
 			row->items.items[kept++] = cell;
-		}
 	}
 	row->items.count = kept;
 }
@@ -169,9 +182,9 @@ static int join(struct timeline_kept *k)
 	k->cell_count = 0;
 	k->items.items = NULL;
 	k->items.count = k->items.capacity = 0;
-	vec_foreach (row, &k->cells) {
-		join_cells(row, factor);
-		k->cell_count += row->items.count;
+	for (uint32_t row = 0; row < k->cells.count; row++) {
+		join_cells(kind_of(k, row), &k->cells.items[row], factor);
+		k->cell_count += k->cells.items[row].items.count;
 	}
 	vec_foreach (item, &items)
 		error = error ?: put(k, item->row, &item->is);
@@ -189,6 +202,15 @@ static void see(struct timeline_kept *k, uint32_t row, const struct timeline_ite
 	k->last_ns = i->end_ns > k->last_ns ? i->end_ns : k->last_ns;
 }
 
+/* Of a row of markers: how deep it is by now. */
+static int note_depth(struct timeline_kept *k, uint32_t row, const struct timeline_item *i)
+{
+	while (k->nestings.count <= row)
+		if (vec_push(&k->nestings, (struct nesting){0}))
+			return short_memory();
+	return nesting_add(&k->nestings.items[row], i->begin_ns, &k->rows.items.items[row].depth);
+}
+
 int timeline_kept_add(
 	struct timeline_kept *k, const struct profile_reader *r, const struct profile_event *e)
 {
@@ -200,7 +222,8 @@ int timeline_kept_add(
 		return on;
 	item = timeline_item_of(e);
 	see(k, row, &item);
-	error = put(k, row, &item);
+	error = kind_of(k, row) == TIMELINE_MARKERS ? note_depth(k, row, &item) : 0;
+	error = error ?: put(k, row, &item);
 	while (!error && k->cell_count + k->items.count > CELLS_MAX && k->width_ns < NICE_MAX / 10)
 		error = join(k);
 	return error;
@@ -222,7 +245,7 @@ static int read_row(struct timeline *t, const struct timeline_kept *k, uint32_t 
 	int error = 0;
 
 	vec_foreach (cell, &k->cells.items[row].items) {
-		const struct timeline_cell c = {cell->time_ns, cell->count, cell->value};
+		const struct timeline_cell c = {cell->time_ns, cell->count, cell->more};
 
 		error = timeline_put_cell(t, row, begin_of(k, cell->column), &c);
 		if (error)

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "view/timeline/nesting.h"
 #include "view/timeline/timeline.h"
 
 struct timeline_kept_cell;
@@ -24,6 +25,7 @@ struct timeline_kept {
 	uint64_t first_ns, last_ns; /* of all events; first_ns is UINT64_MAX where there are none */
 	struct vec(struct timeline_row_cells) cells; /* by row */
 	struct vec(struct timeline_kept_item) items; /* long ones */
+	struct vec(struct nesting) nestings;	     /* by row, of markers */
 	size_t cell_count;
 };
 

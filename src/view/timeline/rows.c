@@ -2,12 +2,14 @@
 #include "view/timeline/rows.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 
 void timeline_rows_release(struct timeline_rows *r)
 {
 	vec_release(&r->items);
 	map_release(&r->of_thread);
 	map_release(&r->of_op);
+	map_release(&r->of_stream);
 	map_release(&r->of_counter);
 	map_release(&r->of_ring);
 	*r = (struct timeline_rows){0};
@@ -55,14 +57,27 @@ static bool is_same_stream(const struct timeline_row *a, const struct timeline_r
 	       a->context == b->context && a->stream == b->stream;
 }
 
-/* There are far fewer operations than work, and far fewer streams than those. */
+/* Streams whose keys are equal by chance have the keys that follow. */
+static int of_stream(struct timeline_rows *rows, const struct timeline_row *row, uint32_t *ret)
+{
+	uint64_t key = hash_combine((uint64_t)row->process << 32 | row->device,
+		(uint64_t)row->context << 32 | row->stream);
+	const uint64_t *known;
+
+	while ((known = map_get(&rows->of_stream, key)) &&
+		!is_same_stream(&rows->items.items[*known], row))
+		key++;
+	return by_key(rows, &rows->of_stream, key, row, ret);
+}
+
+/* There are far fewer operations than work. */
 static int of_op(
 	struct timeline_rows *rows, const struct profile_reader *r, uint32_t id, uint32_t *ret)
 {
 	const uint64_t *known = map_get(&rows->of_op, id);
 	const struct profile_op *op = profile_op(r, id);
 	struct timeline_row row = {.kind = TIMELINE_WORK};
-	uint32_t n = 0;
+	int found;
 
 	if (known) {
 		*ret = (uint32_t)*known;
@@ -74,12 +89,8 @@ static int of_op(
 		row.context = op->context;
 		row.stream = op->stream;
 	}
-	while (n < rows->items.count && !is_same_stream(&rows->items.items[n], &row))
-		n++;
-	if (map_put(&rows->of_op, id, n))
-		return short_memory();
-	*ret = n;
-	return n < rows->items.count ? 1 : add(rows, &row, ret);
+	found = of_stream(rows, &row, ret);
+	return found > 0 && map_put(&rows->of_op, id, *ret) ? short_memory() : found;
 }
 
 static int of_count(struct timeline_rows *rows, const struct profile_count *c, uint32_t *ret)
@@ -116,10 +127,11 @@ int timeline_rows_of(struct timeline_rows *rows, const struct profile_reader *r,
 		return of_count(rows, &e->count, ret);
 	case EVENT_DRIVER:
 		return of_driver(rows, &e->driver, ret);
+	case EVENT_MARKER:
+		return of_thread(rows, r, e->marker.thread, TIMELINE_MARKERS, ret);
 	case EVENT_PENDING:
 	case EVENT_STALL:
 	case EVENT_LIFE:
-	case EVENT_MARKER:
 	case EVENT_FOUND:
 	case EVENT_SYNC: /* the call that waits is there already */
 		break;
@@ -136,6 +148,7 @@ const char *timeline_kind_name(enum timeline_kind kind)
 		[TIMELINE_WORK] = "work",
 		[TIMELINE_COUNTER] = "counter",
 		[TIMELINE_DRIVER] = "driver",
+		[TIMELINE_MARKERS] = "marker",
 	};
 
 	return kind < TIMELINE_KINDS ? names[kind] : "";

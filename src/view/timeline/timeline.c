@@ -60,17 +60,17 @@ struct timeline_item timeline_item_of(const struct profile_event *e)
 	case EVENT_WAIT:
 		i.begin_ns = e->wait.start_ns;
 		i.end_ns = end_of(i.begin_ns, e->wait.duration_ns);
-		i.what = e->wait.reason;
+		i.what.id = e->wait.reason;
 		break;
 	case EVENT_CALL:
 		i.begin_ns = e->call.start_ns;
 		i.end_ns = end_of(i.begin_ns, e->call.duration_ns);
-		i.what = e->call.api;
+		i.what.id = e->call.api;
 		break;
 	case EVENT_WORK:
 		i.begin_ns = e->work.start_ns;
 		i.end_ns = end_of(i.begin_ns, e->work.duration_ns);
-		i.what = e->work.op;
+		i.what.id = e->work.op;
 		break;
 	case EVENT_COUNT:
 		i.begin_ns = e->count.start_ns;
@@ -80,7 +80,12 @@ struct timeline_item timeline_item_of(const struct profile_event *e)
 	case EVENT_DRIVER:
 		i.begin_ns = e->driver.start_ns;
 		i.end_ns = end_of(i.begin_ns, e->driver.duration_ns);
-		i.what = e->driver.name;
+		i.what.id = e->driver.name;
+		break;
+	case EVENT_MARKER:
+		i.begin_ns = e->marker.start_ns;
+		i.end_ns = end_of(i.begin_ns, e->marker.duration_ns);
+		i.what = (struct timeline_what){e->marker.name, e->marker.domain};
 		break;
 	default:
 		break;
@@ -119,8 +124,24 @@ static struct timeline_cell *cells_of(struct timeline *t, size_t row)
 	return t->cells[row];
 }
 
+static bool is_same(struct timeline_what a, struct timeline_what b)
+{
+	return a.id == b.id && a.domain == b.domain;
+}
+
+void timeline_more_add(enum timeline_kind kind, union timeline_more *to, uint64_t to_count,
+	const union timeline_more *more, uint64_t count)
+{
+	if (kind == TIMELINE_COUNTER)
+		to->value += more->value;
+	else if (count && !to_count)
+		to->what = more->what;
+	else if (count && !is_same(to->what, more->what))
+		to->what = (struct timeline_what){0};
+}
+
 static void spread(struct timeline_cell *cells, const struct timeline_wanted *w,
-	const struct timeline_item *i, uint64_t begin_ns, uint64_t end_ns)
+	const struct timeline_item *i, enum timeline_kind kind, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint32_t n = column_of(w, begin_ns);
 
@@ -129,7 +150,8 @@ static void spread(struct timeline_cell *cells, const struct timeline_wanted *w,
 		uint64_t next_ns = edge_ns < end_ns ? edge_ns : end_ns;
 
 		cells[n].time_ns += next_ns - at_ns;
-		cells[n].value += i->value * (double)(next_ns - at_ns);
+		if (kind == TIMELINE_COUNTER)
+			cells[n].more.value += i->value * (double)(next_ns - at_ns);
 		at_ns = next_ns;
 	}
 }
@@ -151,6 +173,35 @@ static int add_box(struct timeline *t, uint32_t row, const struct timeline_item 
 	return vec_push(&t->boxes, box) ? error_memory("the time axis") : 0;
 }
 
+/* That a piece of it begins there. */
+static void begin(
+	struct timeline_cell *cell, enum timeline_kind kind, const struct timeline_item *i)
+{
+	const union timeline_more more = {.what = i->what};
+
+	if (kind != TIMELINE_COUNTER)
+		timeline_more_add(kind, &cell->more, cell->count, &more, 1);
+	cell->count++;
+	cell->time_ns += i->time_ns;
+}
+
+/* `row` of the recording, in the cells of a row or a kind. */
+static int add_to_cells(struct timeline *t, uint32_t row, const struct timeline_item *i)
+{
+	const struct timeline_wanted *w = t->wanted;
+	enum timeline_kind kind = t->rows->items.items[row].kind;
+	uint64_t begin_ns = i->begin_ns > w->from_ns ? i->begin_ns : w->from_ns,
+		 end_ns = i->end_ns < w->to_ns ? i->end_ns : w->to_ns;
+	struct timeline_cell *cells = cells_of(t, w->rows ? row : kind);
+
+	if (!cells)
+		return -ENOMEM;
+	if (i->begin_ns >= w->from_ns && i->begin_ns < w->to_ns)
+		begin(&cells[column_of(w, i->begin_ns)], kind, i);
+	spread(cells, w, i, kind, begin_ns, end_ns);
+	return 0;
+}
+
 /* What is wanted of it, and only that. */
 int timeline_put(struct timeline *t, uint32_t row, const struct timeline_item *i)
 {
@@ -159,42 +210,50 @@ int timeline_put(struct timeline *t, uint32_t row, const struct timeline_item *i
 	uint64_t begin_ns = i->begin_ns > w->from_ns ? i->begin_ns : w->from_ns,
 		 end_ns = i->end_ns < w->to_ns ? i->end_ns : w->to_ns;
 	bool begins = i->begin_ns >= w->from_ns && i->begin_ns < w->to_ns;
-	struct timeline_cell *cells;
 
 	if (!w->columns || (w->rows && (row >= w->row_count || !w->rows[row])) ||
 		(!begins && begin_ns >= end_ns))
 		return 0;
 	if (is_box(t, i, kind))
 		return add_box(t, row, i);
-	cells = cells_of(t, w->rows ? row : kind);
-	if (!cells)
-		return -ENOMEM;
-	if (begins) {
-		struct timeline_cell *first = &cells[column_of(w, i->begin_ns)];
+	return add_to_cells(t, row, i);
+}
 
-		first->count++;
-		first->time_ns += i->time_ns;
+int timeline_fold(struct timeline *t,
+	bool (*keeps)(const void *arg, const struct timeline_box *box), const void *arg)
+{
+	size_t kept = 0;
+	int error = 0;
+
+	vec_foreach (box, &t->boxes) {
+		const struct timeline_item i = {box->begin_ns, box->end_ns, 0, box->what, 0};
+
+		if (error || keeps(arg, box))
+			t->boxes.items[kept++] = *box;
+		else
+			error = add_to_cells(t, box->row, &i);
 	}
-	spread(cells, w, i, begin_ns, end_ns);
-	return 0;
+	t->boxes.count = kept;
+	return error;
 }
 
 int timeline_put_cell(
 	struct timeline *t, uint32_t row, uint64_t begin_ns, const struct timeline_cell *c)
 {
 	const struct timeline_wanted *w = t->wanted;
+	enum timeline_kind kind = t->rows->items.items[row].kind;
 	struct timeline_cell *cells, *to;
 
 	if (begin_ns < w->from_ns || begin_ns >= w->to_ns ||
 		(w->rows && (row >= w->row_count || !w->rows[row])))
 		return 0;
-	cells = cells_of(t, w->rows ? row : t->rows->items.items[row].kind);
+	cells = cells_of(t, w->rows ? row : kind);
 	if (!cells)
 		return -ENOMEM;
 	to = &cells[column_of(w, begin_ns)];
+	timeline_more_add(kind, &to->more, to->count, &c->more, c->count);
 	to->time_ns += c->time_ns;
 	to->count += c->count;
-	to->value += c->value;
 	return 0;
 }
 
@@ -240,13 +299,15 @@ static void name_op(const struct profile_reader *r, uint32_t id, struct buf *b)
 		kernel_readable(r, op->name, b);
 }
 
-void timeline_box_name(const struct profile_reader *r, const struct timeline_row *row,
-	uint32_t what, struct buf *b)
+void timeline_name(const struct profile_reader *r, enum timeline_kind kind,
+	struct timeline_what what, struct buf *b)
 {
-	if (row->kind == TIMELINE_WORK)
-		name_op(r, what, b);
-	else if (row->kind == TIMELINE_WAITS)
-		buf_puts(b, profile_wait_reason_name(what));
+	if (kind == TIMELINE_WORK)
+		name_op(r, what.id, b);
+	else if (kind == TIMELINE_WAITS)
+		buf_puts(b, profile_wait_reason_name(what.id));
 	else
-		buf_puts(b, profile_string(r, what, NULL));
+		buf_puts(b, profile_string(r, what.id, NULL));
+	if (kind == TIMELINE_MARKERS && what.domain)
+		buf_printf(b, " (%s)", profile_string(r, what.domain, NULL));
 }

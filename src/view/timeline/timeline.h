@@ -25,15 +25,27 @@ struct timeline_wanted {
 	size_t boxes_max; /* what is more goes into cells */
 };
 
+/* What an event is, by the kind of its row: an op, a wait reason or a string; of markers `domain`
+ * as well, a string. */
+struct timeline_what {
+	uint32_t id, domain;
+};
+
+/* What a cell has beside its time. */
+union timeline_more {
+	double value;		   /* of counters: times nanoseconds */
+	struct timeline_what what; /* else: of all that begin there; id 0: of several kinds */
+};
+
 struct timeline_cell {
 	uint64_t time_ns;
 	uint64_t count; /* of events that begin there */
-	double value;	/* of counters: times nanoseconds */
+	union timeline_more more;
 };
 
 struct timeline_box {
 	uint32_t row;
-	uint32_t what; /* an op, a string or a wait reason, by the row's kind */
+	struct timeline_what what;
 	uint64_t begin_ns, end_ns;
 };
 
@@ -49,8 +61,8 @@ struct timeline {
 struct timeline_item {
 	uint64_t begin_ns, end_ns;
 	uint64_t time_ns; /* all of it at its begin, where it is no stretch of time */
-	uint32_t what;	  /* as in timeline_box */
-	double value;	  /* of a counter */
+	struct timeline_what what;
+	double value; /* of a counter */
 };
 
 /* Reads all events. Rows that are new are added to `rows`; their sums are left alone. 0 or -errno
@@ -63,12 +75,19 @@ void timeline_release(struct timeline *t);
  * an item or of a cell that was made before. 0 or -ENOMEM with error_text. */
 struct timeline_item timeline_item_of(const struct profile_event *e);
 int timeline_put(struct timeline *t, uint32_t row, const struct timeline_item *i);
+/* Adds to what a cell of this kind of row has beside its time; before the counts are added. */
+void timeline_more_add(enum timeline_kind kind, union timeline_more *to, uint64_t to_count,
+	const union timeline_more *more, uint64_t count);
 int timeline_put_cell(
 	struct timeline *t, uint32_t row, uint64_t begin_ns, const struct timeline_cell *c);
 
+/* Boxes that are not kept become parts of cells, as if they had been too short to be boxes. */
+int timeline_fold(struct timeline *t,
+	bool (*keeps)(const void *arg, const struct timeline_box *box), const void *arg);
+
 /* Where a column begins; that of `columns` is the end of the stretch. */
 uint64_t timeline_column_ns(const struct timeline_wanted *w, uint32_t column);
-/* Appends what a box is: a kernel's readable name, "copy HtoD", a call, a reason to wait. After
- * the last event. */
-void timeline_box_name(const struct profile_reader *r, const struct timeline_row *row,
-	uint32_t what, struct buf *b);
+/* Appends what a box is: a kernel's readable name, "copy HtoD", a call, a reason to wait, a marker
+ * ("name (domain)"). After the last event. */
+void timeline_name(const struct profile_reader *r, enum timeline_kind kind,
+	struct timeline_what what, struct buf *b);

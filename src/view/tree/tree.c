@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Nodes live in one array; the children of a node are a list in it, newest first. Looking for a
- * child reads at most SCAN_LIMIT members of that list. A node that has more children also has all
- * of them in one hash index of the whole tree, so that lists stay cheap where trees are narrow
- * (nearly everywhere) and wide nodes stay fast.
+ * child reads that list while it has at most SCAN_LIMIT members. A node that has more is wide, and
+ * has all of its children in one hash index of the whole tree as well. In a large tree each node
+ * that is read is waited for, as it is in no cache: so the limit is low, and the index has parts of
+ * the hashes beside the nodes, and reads only those nodes whose parts are equal.
  *
  * Frames: names are interned as text; a frame is (text, kind, number), found through a map.
  */
@@ -15,20 +16,28 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/large.h"
 #include "base/map.h"
 #include "base/vec.h"
 
-#define SCAN_LIMIT 6
+#define SCAN_LIMIT 2
+#define FRAMES_MAX ((size_t)1 << 30) /* tree_node.frame */
 #define SUBJECT	   "the tree of frames"
+
+struct slot {
+	uint32_t node; /* 0: free */
+	uint32_t hash; /* its lower bits are where the search begins */
+};
 
 struct tree {
 	struct vec(struct tree_node) nodes;
 	struct vec(struct tree_frame) frames;
+	struct vec(bool) gpu_frames; /* by frame: of a GPU kind */
 	struct interner *texts;
 	struct map frame_index; /* hash of text id, kind, number -> its newest frame + 1 */
 	struct vec(uint32_t) frame_chain;   /* by frame: next frame + 1 of the same hash */
 	struct vec(uint32_t) frame_of_text; /* tree_add_texts only: by text id */
-	uint32_t *index;		    /* children of wide nodes: node ids, 0 = free */
+	struct slot *index;		    /* children of wide nodes */
 	size_t index_mask;
 	size_t index_count;
 	struct tree_time total;
@@ -102,6 +111,7 @@ void tree_free(struct tree *t)
 	vec_release(&t->nodes);
 	vec_release(&t->samples);
 	vec_release(&t->frames);
+	vec_release(&t->gpu_frames);
 	vec_release(&t->frame_chain);
 	vec_release(&t->frame_of_text);
 	map_release(&t->frame_index);
@@ -120,7 +130,7 @@ static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint
 	struct tree_frame frame = {.kind = kind, .number = number};
 	size_t size;
 
-	if (t->frames.count >= INT32_MAX)
+	if (t->frames.count >= FRAMES_MAX || vec_push(&t->gpu_frames, kinds[kind].gpu))
 		return -ENOMEM;
 	frame.name = interner_get(t->texts, text, &size);
 	frame.size = (uint32_t)size;
@@ -184,16 +194,23 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 	return 0;
 }
 
-static size_t index_slot(const struct tree *t, uint32_t parent, uint32_t frame)
+static uint32_t hash_child(uint32_t parent, uint32_t frame)
 {
-	size_t i = hash_u64((uint64_t)parent << 32 | frame) & t->index_mask;
+	return (uint32_t)hash_u64((uint64_t)parent << 32 | frame);
+}
 
-	while (t->index[i]) {
-		const struct tree_node *n = &t->nodes.items[t->index[i]];
+static size_t index_slot(const struct tree *t, uint32_t parent, uint32_t frame, uint32_t hash)
+{
+	size_t i = hash & t->index_mask;
 
+	for (; t->index[i].node; i = (i + 1) & t->index_mask) {
+		const struct tree_node *n;
+
+		if (t->index[i].hash != hash)
+			continue;
+		n = &t->nodes.items[t->index[i].node];
 		if (n->parent == parent && n->frame == frame)
 			break;
-		i = (i + 1) & t->index_mask;
 	}
 	return i;
 }
@@ -202,30 +219,39 @@ static int grow_index(struct tree *t)
 {
 	size_t old_size = t->index ? t->index_mask + 1 : 0;
 	size_t mask = old_size ? old_size * 2 - 1 : 1023;
-	uint32_t *old = t->index, *index = calloc(mask + 1, sizeof(*index));
+	struct slot *old = t->index, *index = calloc(mask + 1, sizeof(*index));
 
 	if (!index)
 		return -ENOMEM;
+	large_advise(index, (mask + 1) * sizeof(*index));
+	for (size_t i = 0; i < old_size; i++) {
+		size_t to = old[i].hash & mask;
+
+		if (!old[i].node)
+			continue;
+		while (index[to].node)
+			to = (to + 1) & mask;
+		index[to] = old[i];
+	}
+	free(old);
 	t->index = index;
 	t->index_mask = mask;
-	for (size_t i = 0; i < old_size; i++)
-		if (old[i]) {
-			const struct tree_node *n = &t->nodes.items[old[i]];
-
-			index[index_slot(t, n->parent, n->frame)] = old[i];
-		}
-	free(old);
 	return 0;
 }
 
+/* A node that the index does not have. */
 static int index_put(struct tree *t, uint32_t node)
 {
 	const struct tree_node *n = &t->nodes.items[node];
+	uint32_t hash = hash_child(n->parent, n->frame);
+	size_t i;
 
 	if (!t->index || (t->index_count + 1) * 3 > (t->index_mask + 1) * 2)
 		if (grow_index(t))
 			return -ENOMEM;
-	t->index[index_slot(t, n->parent, n->frame)] = node;
+	for (i = hash & t->index_mask; t->index[i].node;)
+		i = (i + 1) & t->index_mask;
+	t->index[i] = (struct slot){node, hash};
 	t->index_count++;
 	return 0;
 }
@@ -235,6 +261,7 @@ static int index_children(struct tree *t, uint32_t parent)
 {
 	uint32_t child = t->nodes.items[parent].first_child;
 
+	t->nodes.items[parent].wide = true;
 	for (; child; child = t->nodes.items[child].next_sibling)
 		if (index_put(t, child))
 			return -ENOMEM;
@@ -244,47 +271,90 @@ static int index_children(struct tree *t, uint32_t parent)
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	bool gpu = !t->joined &&
-		   (t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu);
-	struct tree_node n = {.parent = parent, .frame = frame & INT32_MAX, .gpu = gpu};
+	struct tree_node n = {.parent = parent, .frame = frame & (FRAMES_MAX - 1)}, *above;
 
-	if (t->nodes.count >= UINT32_MAX)
+	if (t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n))
 		return -ENOMEM;
-	n.next_sibling = t->nodes.items[parent].first_child;
-	if (vec_push(&t->nodes, n))
-		return -ENOMEM;
-	t->nodes.items[parent].first_child = node;
-	if (siblings > SCAN_LIMIT)
+	above = &t->nodes.items[parent];
+	t->nodes.items[node].next_sibling = above->first_child;
+	t->nodes.items[node].gpu = !t->joined && (above->gpu || t->gpu_frames.items[frame]);
+	above->first_child = node;
+	if (above->wide)
 		return index_put(t, node);
 	return siblings == SCAN_LIMIT ? index_children(t, parent) : 0;
 }
 
+/* 0: there is none. */
+static uint32_t find_child(
+	const struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_siblings)
+{
+	const struct tree_node *nodes = t->nodes.items;
+	uint32_t child = nodes[parent].first_child;
+
+	*ret_siblings = 0;
+	if (nodes[parent].wide)
+		return t->index[index_slot(t, parent, frame, hash_child(parent, frame))].node;
+	for (; child && nodes[child].frame != frame; child = nodes[child].next_sibling)
+		++*ret_siblings;
+	return child;
+}
+
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node)
 {
-	uint32_t child = t->nodes.items[parent].first_child, siblings = 0;
+	uint32_t siblings, child = find_child(t, parent, frame, &siblings);
 
-	for (; child && siblings < SCAN_LIMIT; siblings++) {
-		const struct tree_node *n = &t->nodes.items[child];
-
-		if (n->frame == frame) {
-			*ret_node = child;
-			return 0;
-		}
-		child = n->next_sibling;
+	if (!child) {
+		if (push_child(t, parent, frame, siblings))
+			return error_memory(SUBJECT);
+		child = (uint32_t)t->nodes.count - 1;
 	}
-	if (child) {
-		size_t slot = index_slot(t, parent, frame);
-
-		if (t->index[slot]) {
-			*ret_node = t->index[slot];
-			return 0;
-		}
-		siblings++;
-	}
-	if (push_child(t, parent, frame, siblings))
-		return error_memory(SUBJECT);
-	*ret_node = (uint32_t)t->nodes.count - 1;
+	*ret_node = child;
 	return 0;
+}
+
+/* What is read to find the child of this node. */
+static void prefetch_child(const struct tree *t, uint32_t parent, uint32_t frame)
+{
+	const struct tree_node *n = &t->nodes.items[parent];
+
+	if (n->wide)
+		__builtin_prefetch(&t->index[hash_child(parent, frame) & t->index_mask]);
+	else if (n->first_child)
+		__builtin_prefetch(&t->nodes.items[n->first_child]);
+}
+
+/* The child without a look at it where there is an index, as that is read in the next round. */
+static uint32_t likely_child(const struct tree *t, uint32_t parent, uint32_t frame)
+{
+	uint32_t hash = hash_child(parent, frame), siblings;
+	size_t i = hash & t->index_mask;
+
+	if (!t->nodes.items[parent].wide)
+		return find_child(t, parent, frame, &siblings);
+	while (t->index[i].node && t->index[i].hash != hash)
+		i = (i + 1) & t->index_mask;
+	return t->index[i].node;
+}
+
+/* By level: what a look-up reads is asked for in all paths before the first one needs it. */
+void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t count)
+{
+	uint32_t at[TREE_PATHS_MAX] = {TREE_ROOT_NODE};
+	size_t left = count;
+
+	for (size_t level = 0; left; level++) {
+		for (size_t i = 0; i < count; i++)
+			if (level < paths[i].count && (at[i] || !level))
+				prefetch_child(t, at[i], paths[i].frames[level]);
+		left = 0;
+		for (size_t i = 0; i < count; i++) {
+			if (level >= paths[i].count || (!at[i] && level))
+				continue;
+			at[i] = likely_child(t, at[i], paths[i].frames[level]);
+			__builtin_prefetch(&t->nodes.items[at[i]]);
+			left += at[i] > 0;
+		}
+	}
 }
 
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
@@ -465,7 +535,11 @@ static void dissolve(struct tree *t, uint32_t id)
 
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
 {
-	for (uint32_t id = 1; id < t->nodes.count; id++)
+	bool any = false;
+
+	for (size_t i = 0; i < t->frames.count; i++)
+		any |= is_chosen(&t->frames.items[i]);
+	for (uint32_t id = 1; any && id < t->nodes.count; id++)
 		if (is_chosen(&t->frames.items[t->nodes.items[id].frame]))
 			dissolve(t, id);
 }
@@ -489,28 +563,76 @@ int tree_reverse(const struct tree *t, struct tree **ret)
 	return error;
 }
 
-int tree_totals(const struct tree *t, struct tree_time **ret)
+static int alloc_totals(uint64_t **ret, bool needed, size_t count)
 {
-	struct tree_time *totals = calloc(t->nodes.count, sizeof(*totals));
+	if (!needed)
+		return 0;
+	*ret = calloc(count, sizeof(**ret));
+	large_advise(*ret, count * sizeof(**ret));
+	return *ret ? 0 : error_memory(SUBJECT);
+}
 
-	if (!totals)
-		return error_memory(SUBJECT);
-	for (size_t i = t->nodes.count; i-- > 0;) {
-		const struct tree_node *n = &t->nodes.items[i];
+/* What stands on a node with GPU time is GPU time too. */
+static void add_up_times(const struct tree *t, uint64_t *cpu, uint64_t *gpu)
+{
+	const struct tree_node *nodes = t->nodes.items;
 
-		if (n->gpu)
-			totals[i].gpu += n->self;
-		else
-			totals[i].cpu += n->self;
-		totals[i].samples += tree_samples(t, (uint32_t)i);
-		if (i) {
-			totals[n->parent].samples += totals[i].samples;
-			totals[n->parent].cpu += totals[i].cpu;
-			totals[n->parent].gpu += totals[i].gpu;
-		}
+	for (size_t i = t->nodes.count - 1; i; i--) {
+		uint64_t *own = nodes[i].gpu ? gpu : cpu;
+
+		own[i] += nodes[i].self;
+		own[nodes[i].parent] += own[i];
+		if (own == cpu)
+			gpu[nodes[i].parent] += gpu[i];
 	}
-	*ret = totals;
+	cpu[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+}
+
+static void add_up_one(const struct tree *t, uint64_t *times)
+{
+	const struct tree_node *nodes = t->nodes.items;
+
+	for (size_t i = t->nodes.count - 1; i; i--) {
+		times[i] += nodes[i].self;
+		times[nodes[i].parent] += times[i];
+	}
+	times[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+}
+
+static void add_up_samples(const struct tree *t, uint64_t *samples)
+{
+	for (size_t i = t->nodes.count; i-- > 0;) {
+		samples[i] += tree_samples(t, (uint32_t)i);
+		if (i)
+			samples[t->nodes.items[i].parent] += samples[i];
+	}
+}
+
+int tree_totals_init(struct tree_totals *totals, const struct tree *t)
+{
+	size_t count = t->nodes.count;
+	int error;
+
+	*totals = (struct tree_totals){0};
+	error = alloc_totals(&totals->cpu, t->total.cpu, count);
+	error = error ?: alloc_totals(&totals->gpu, t->total.gpu, count);
+	error = error ?: alloc_totals(&totals->samples, tree_has_samples(t), count);
+	if (error)
+		return error;
+	if (totals->cpu && totals->gpu)
+		add_up_times(t, totals->cpu, totals->gpu);
+	else if (totals->cpu || totals->gpu)
+		add_up_one(t, totals->cpu ? totals->cpu : totals->gpu);
+	if (totals->samples)
+		add_up_samples(t, totals->samples);
 	return 0;
+}
+
+void tree_totals_release(struct tree_totals *totals)
+{
+	free(totals->cpu);
+	free(totals->gpu);
+	free(totals->samples);
 }
 
 size_t tree_node_count(const struct tree *t)
@@ -543,22 +665,28 @@ struct tree_walk tree_walk_begin(const struct tree *t)
 	return (struct tree_walk){.nodes = t->nodes.items};
 }
 
+/* The next sibling comes after all that stands on the node, which is enough time to bring it from
+ * memory. */
+static bool arrive(struct tree_walk *w, uint32_t node)
+{
+	__builtin_prefetch(&w->nodes[w->nodes[node].next_sibling]);
+	w->node = node;
+	return true;
+}
+
 bool tree_walk_next(struct tree_walk *w)
 {
 	const struct tree_node *n = &w->nodes[w->node];
 
 	if (n->first_child && !w->skip_children) {
-		w->node = n->first_child;
 		w->depth++;
-		return true;
+		return arrive(w, n->first_child);
 	}
 	w->skip_children = false;
 	for (; w->node != TREE_ROOT_NODE; w->depth--) {
 		n = &w->nodes[w->node];
-		if (n->next_sibling) {
-			w->node = n->next_sibling;
-			return true;
-		}
+		if (n->next_sibling)
+			return arrive(w, n->next_sibling);
 		w->node = n->parent;
 	}
 	return false;

@@ -67,8 +67,9 @@ struct tree_node {
 	uint32_t parent;       /* the root's is itself */
 	uint32_t first_child;  /* 0: none */
 	uint32_t next_sibling; /* 0: none */
-	uint32_t frame : 31;
-	uint32_t gpu : 1; /* `self` is GPU time */
+	uint32_t frame : 30;
+	uint32_t gpu : 1;  /* `self` is GPU time */
+	uint32_t wide : 1; /* has more children than are looked through */
 	uint64_t self;
 };
 
@@ -77,6 +78,27 @@ struct tree_time {
 	uint64_t gpu;
 	uint64_t samples; /* that the CPU time is known from, where the tree has these */
 };
+
+/* By node; NULL where all are 0. */
+struct tree_totals {
+	uint64_t *cpu, *gpu, *samples;
+};
+
+static inline struct tree_time tree_totals_of(const struct tree_totals *totals, uint32_t node)
+{
+	return (struct tree_time){
+		.cpu = totals->cpu ? totals->cpu[node] : 0,
+		.gpu = totals->gpu ? totals->gpu[node] : 0,
+		.samples = totals->samples ? totals->samples[node] : 0,
+	};
+}
+
+struct tree_path {
+	const uint32_t *frames;
+	size_t count;
+};
+
+#define TREE_PATHS_MAX 32
 
 struct tree;
 
@@ -102,6 +124,9 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 	enum tree_kind (*classify)(const char *name, size_t size));
 /* The child of `parent` with this frame, added when new. */
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
+/* Has the nodes of paths of frames, from the root on, brought into the caches as far as they are
+ * there, for all paths at once. For speed only: nothing changes. At most TREE_PATHS_MAX. */
+void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t count);
 /* Adds time to a node; -EOVERFLOW when the tree's total would not fit 64 bits. */
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
 
@@ -122,8 +147,9 @@ int tree_reverse(const struct tree *t, struct tree **ret);
 /* Has what stands on nodes of these frames stand on their parents instead, with their time. The
  * nodes stay, without time or children. Not to be added to afterwards. */
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
-/* Allocates the totals (self and everything above) of every node; free() them. */
-int tree_totals(const struct tree *t, struct tree_time **ret);
+/* Self and everything above, of every node. Released also where init failed. */
+int tree_totals_init(struct tree_totals *totals, const struct tree *t);
+void tree_totals_release(struct tree_totals *totals);
 
 size_t tree_node_count(const struct tree *t);
 size_t tree_frame_count(const struct tree *t);

@@ -28,8 +28,7 @@ struct sweep {
 	const struct gpu_run **latest; /* by lane; NULL: none yet */
 	size_t lane_count;
 	struct vec(struct going) going;
-	struct map *sums;
-	struct edges *edges;
+	const struct gpu_wait_parts *parts;
 };
 
 /* Work of a graph may be of another context than the stream, and numbers of streams count in
@@ -58,16 +57,10 @@ static bool is_beside(const struct gpu_wait *w, const struct gpu_lane *l)
 
 static int add(struct sweep *s, struct going *g, uint32_t what, uint64_t until_ns)
 {
-	uint64_t key = (uint64_t)g->wait->key << 32 | what, ns = until_ns - g->at_ns;
-	uint64_t *sum = map_get(s->sums, key);
-	int error = s->edges ? edges_add_time(s->edges, key, g->at_ns, until_ns, 1) : 0;
+	uint64_t from_ns = g->at_ns;
 
 	g->at_ns = until_ns;
-	if (sum)
-		*sum += ns;
-	else if (map_put(s->sums, key, ns))
-		return error_memory(SUBJECT);
-	return error;
+	return s->parts->add(s->parts->arg, (uint64_t)g->wait->key << 32 | what, from_ns, until_ns);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -173,10 +166,10 @@ static int compare_waits(const void *a, const void *b)
 }
 
 int gpu_waits_divide(const struct gpu_wait *waits, size_t wait_count, struct gpu_run *runs,
-	size_t run_count, const struct gpu_lane *lanes, size_t lane_count, struct map *sums,
-	struct edges *edges)
+	size_t run_count, const struct gpu_lane *lanes, size_t lane_count,
+	const struct gpu_wait_parts *parts)
 {
-	struct sweep s = {.lanes = lanes, .lane_count = lane_count, .sums = sums, .edges = edges};
+	struct sweep s = {.lanes = lanes, .lane_count = lane_count, .parts = parts};
 	const struct gpu_wait **ordered;
 	int error;
 

@@ -22,9 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
 #include "profile/model.h"
-#include "view/range/edges.h"
 
 struct gpu_wait {
 	uint64_t start_ns, end_ns;
@@ -63,11 +61,14 @@ enum {
  * graph. */
 uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op);
 
-/*
- * Adds the parts of all waits to `sums`: by key of the wait << 32 | what it is of, nanoseconds.
- * Sorts the runs by start. `edges` gets them, too, by the same key; NULL: not wanted.
- * 0 or -ENOMEM with error_text.
- */
+/* Gets a part of a wait; `key` is that of the wait << 32 | what the part is of. 0 or -errno. */
+struct gpu_wait_parts {
+	void *arg;
+	int (*add)(void *arg, uint64_t key, uint64_t from_ns, uint64_t to_ns);
+};
+
+/* Hands out the parts of all waits; those of one wait in the order of time. Sorts the runs by
+ * start. 0 or -errno with error_text. */
 int gpu_waits_divide(const struct gpu_wait *waits, size_t wait_count, struct gpu_run *runs,
-	size_t run_count, const struct gpu_lane *lanes, size_t lane_count, struct map *sums,
-	struct edges *edges);
+	size_t run_count, const struct gpu_lane *lanes, size_t lane_count,
+	const struct gpu_wait_parts *parts);

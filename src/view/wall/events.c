@@ -6,6 +6,7 @@
  */
 #include "view/wall/events.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -16,10 +17,15 @@
 #define SUBJECT "the events of the wall view"
 
 void wall_events_init(struct wall_events *e, const struct profile_reader *r,
-	const struct view_options *o, size_t most, struct stalls *stalls)
+	const struct view_options *o, size_t most, const struct wall_receiver *receiver,
+	struct stalls *stalls)
 {
-	*e = (struct wall_events){
-		.reader = r, .options = o, .most = most, .to_ns = UINT64_MAX, .stalls = stalls};
+	*e = (struct wall_events){.reader = r,
+		.options = o,
+		.receiver = receiver,
+		.most = most,
+		.to_ns = UINT64_MAX,
+		.stalls = stalls};
 }
 
 static void forget_stretch(struct wall_events *e)
@@ -32,8 +38,6 @@ void wall_events_release(struct wall_events *e)
 {
 	keys_release(&e->keys);
 	vec_release(&e->launch_of);
-	gather_release(&e->rests);
-	edges_release(&e->rest_edges);
 	map_release(&e->with_syncs);
 	map_release(&e->observed);
 	map_release(&e->lane_of_op);
@@ -127,6 +131,18 @@ static void cut_short(struct wall_events *e)
 
 /* ------------------------------------------------------------------ events */
 
+int wall_add_up(uint64_t *sum_ns, uint64_t ns)
+{
+	return __builtin_add_overflow(*sum_ns, ns, sum_ns)
+		       ? error_set(-EOVERFLOW, "the times of a thread do not fit 64 bits")
+		       : 0;
+}
+
+static struct gather_key key_of(const struct wall_events *e, const struct profile_event *event)
+{
+	return e->options ? event_key(event, e->options) : event_whole_key(event);
+}
+
 static int get_thread(struct wall_events *e, uint32_t id, struct wall_thread **ret)
 {
 	while (e->threads.count <= id)
@@ -158,17 +174,21 @@ static int add_life(struct wall_events *e, const struct profile_life *l)
 static int add_rest(
 	struct wall_events *e, const struct profile_wait *w, const struct gather_key *key)
 {
+	struct wall_thread *t;
 	uint32_t id = 0;
-	int error = gather_add(&e->rests, key, w->others_ns);
+	int error = get_thread(e, w->thread, &t);
 
+	error = error ?: wall_add_up(&t->rests_ns, w->others_ns);
 	error = error ?: keys_add(&e->keys, key, &id);
-	return error ?: edges_add_at(&e->rest_edges, id, w->start_ns, w->others_ns);
+	return error
+		       ?: e->receiver->amount(
+				  e->receiver->arg, WALL_RESTS, id, w->start_ns, w->others_ns);
 }
 
 static int add_wait(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_wait *w = &event->wait;
-	struct gather_key key = event_key(event, e->options);
+	struct gather_key key = key_of(e, event);
 	struct wall_wait wait = {
 		.start_ns = w->start_ns,
 		.end_ns = end_of(w->start_ns, w->duration_ns),
@@ -193,7 +213,7 @@ static int add_wait(struct wall_events *e, const struct profile_event *event)
 
 static int add_sample(struct wall_events *e, const struct profile_event *event)
 {
-	struct gather_key key = event_key(event, e->options);
+	struct gather_key key = key_of(e, event);
 	struct wall_sample s = {
 		event->sample.time_ns, event->sample.period_ns, event->sample.thread, 0};
 	int error;
@@ -267,12 +287,12 @@ static int add_run(
 	struct wall_events *e, const struct profile_event *event, const struct profile_op *op)
 {
 	const struct profile_work *w = &event->work;
-	struct gather_key key = event_key(event, e->options);
+	struct gather_key key = key_of(e, event);
 	struct gpu_run run = {w->start_ns, end_of(w->start_ns, w->duration_ns), w->launch_ns, 0, 0};
 	int error = 0;
 
 	/* Only the first reading numbers the launches of kernels. */
-	if (!e->again && op->kind == OP_KERNEL)
+	if (!e->again && e->stalls && op->kind == OP_KERNEL)
 		error = note_launch(e, &key);
 	if (error || !is_here(e, run.start_ns, run.end_ns))
 		return error;
@@ -291,7 +311,7 @@ static int add_work(struct wall_events *e, const struct profile_event *event)
 	struct wall_copy copy = {
 		w->instance, w->correlation, begin_ns, end_of(w->start_ns, w->duration_ns), w->op};
 
-	int error = e->again ? 0 : stalls_event(e->stalls, event);
+	int error = e->again || !e->stalls ? 0 : stalls_event(e->stalls, event);
 
 	note_time(e, w->start_ns);
 	if (error || !op)
@@ -317,7 +337,7 @@ bool wall_events_is_observed(const struct wall_events *e, uint32_t thread)
 static int add_call(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_call *c = &event->call;
-	struct gather_key key = event_key(event, e->options);
+	struct gather_key key = key_of(e, event);
 	struct wall_call call = {
 		.start_ns = c->start_ns,
 		.end_ns = end_of(c->start_ns, c->duration_ns),
@@ -345,7 +365,7 @@ static int add_call(struct wall_events *e, const struct profile_event *event)
 static int add_sync(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_sync *s = &event->sync;
-	struct gather_key key = event_key(event, e->options);
+	struct gather_key key = key_of(e, event);
 	struct gpu_wait wait = {
 		.start_ns = s->start_ns,
 		.end_ns = end_of(s->start_ns, s->duration_ns),
@@ -399,7 +419,8 @@ static int add_event(struct wall_events *e, const struct profile_event *event)
 	case EVENT_SYNC:
 		return add_sync(e, event);
 	case EVENT_STALL:
-		return e->again ? 0 : stalls_event(e->stalls, event);
+		e->has_stalls = true;
+		return e->again || !e->stalls ? 0 : stalls_event(e->stalls, event);
 	case EVENT_PENDING:
 	case EVENT_MARKER:
 	case EVENT_COUNT:

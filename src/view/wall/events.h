@@ -29,7 +29,31 @@
 #include "view/fold/result.h"
 #include "view/wall/thread.h"
 
-#define WALL_EVENTS_MAX ((size_t)2 << 20) /* about 100 MiB of them */
+#define WALL_EVENTS_MAX ((size_t)1 << 19) /* about 25 MiB of them */
+
+/* Amounts that share what is left of a thread's time, in proportion. */
+enum wall_kind {
+	WALL_RUNNING,
+	WALL_OTHERS_INSIDE,
+	WALL_OTHERS_OUTSIDE,
+	WALL_RESTS,
+	WALL_KINDS,
+};
+
+/* Gets what stretch.h makes of the events. Keys are those of wall_events.keys. All: 0 or -errno
+ * with error_text. */
+struct wall_receiver {
+	void *arg;
+	/* rests in no order, and all of them during the first reading */
+	int (*amount)(void *arg, enum wall_kind kind, uint32_t key, uint64_t time_ns, uint64_t ns);
+	/* of WALL_RUNNING, spread evenly */
+	int (*spread)(
+		void *arg, uint32_t key, uint64_t start_ns, uint64_t end_ns, uint64_t amount_ns);
+	/* time outside of GPU waits; `assumed`: the stack is that of another wait */
+	int (*waited)(void *arg, uint32_t key, bool assumed, uint64_t from_ns, uint64_t to_ns);
+	/* time in GPU waits, by key as gpu_waits_divide has it */
+	int (*gpu)(void *arg, uint64_t key, uint64_t from_ns, uint64_t to_ns);
+};
 
 /* When a thread did not run; the part of it from queued_from_ns on it was in the run queue. */
 struct wall_wait {
@@ -64,19 +88,20 @@ struct wall_copy {
 
 struct wall_events {
 	const struct profile_reader *reader; /* has all tables after the first reading */
-	const struct view_options *options;
+	const struct view_options *options;  /* NULL: keys are whole ones */
+	const struct wall_receiver *receiver;
 	size_t most;
 	uint64_t from_ns, to_ns;   /* the stretch; to_ns is UINT64_MAX for the last */
 	uint64_t last_ns;	   /* when the last event of all began */
 	bool cut;		   /* the stretch was to be longer */
 	struct chunk_times chunks; /* of the first reading */
 	bool again;		   /* the first reading is over */
-	struct stalls *stalls;	   /* all works and stalls of the first reading go there */
+	/* all works and stalls of the first reading go there; NULL: nowhere */
+	struct stalls *stalls;
+	bool has_stalls; /* there are any */
 	struct keys keys;
 	struct vec(uint32_t) launch_of; /* by key of kernels: launch of the stalls, plus 1 */
 	struct vec(struct wall_thread) threads; /* by id */
-	struct gather rests;			/* waits whose times are not known */
-	struct edges rest_edges;		/* by key: where they were recorded */
 	/* instances that report their synchronizing calls */
 	struct map with_syncs;
 	struct map observed; /* processes (ids) whose work is not recorded, only their calls */
@@ -91,9 +116,11 @@ struct wall_events {
 	struct vec(struct wall_copy) copies;
 };
 
-/* Holds on to reader and options, and to the stalls, which it hands their events. */
+/* Holds on to reader and options, to the receiver, and to the stalls, which it hands their
+ * events. */
 void wall_events_init(struct wall_events *e, const struct profile_reader *r,
-	const struct view_options *o, size_t most, struct stalls *stalls);
+	const struct view_options *o, size_t most, const struct wall_receiver *receiver,
+	struct stalls *stalls);
 void wall_events_release(struct wall_events *e);
 /*
  * The first stretch, from a reader that has read no event yet: 1, or -errno with error_text. Then
@@ -101,6 +128,8 @@ void wall_events_release(struct wall_events *e);
  */
 int wall_events_first(struct wall_events *e, struct profile_reader *r);
 int wall_events_next(struct wall_events *e);
+/* 0, or -EOVERFLOW with error_text. */
+int wall_add_up(uint64_t *sum_ns, uint64_t ns);
 /* Whether it is not known what this thread's GPU waits were for. */
 bool wall_events_is_observed(const struct wall_events *e, uint32_t thread);
 /* The thread's first GPU wait of this stretch that ends after a time; NULL: there is none. */

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * The events of each stretch are summed by their keys. After the last stretch it is clear how much
- * of each thread's time is left for what was sampled, or recorded as a sum. Then the tree is built.
+ * The events of each stretch are summed by their keys, or the sums come from what is kept of them
+ * (kept.h). After the last stretch it is clear how much of each thread's time is left for what was
+ * sampled, or recorded as a sum. Then the tree is built.
  */
 #include "view/wall/wall.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "view/fold/event_nodes.h"
 #include "view/fold/gpu_bursts.h"
 #include "view/fold/missing.h"
+#include "view/stalls/kept.h"
 #include "view/stalls/stall_tree.h"
-#include "view/wall/events.h"
+#include "view/wall/kept.h"
+#include "view/wall/stretch.h"
+#include "view/wall/sums.h"
 
-/* Sums that have a share of a thread's time, in proportion. */
+/* How the time of a thread is divided among its sums. */
 struct wall_divisions {
-	struct stalls_division running, others_inside, others_outside, rests;
+	struct stalls_division of[WALL_KINDS];
 };
 
 struct wall_totals {
@@ -28,189 +33,25 @@ struct wall_totals {
 	uint64_t unknown_lives; /* others that have any time */
 };
 
-/* Of a part of the recording: when what is divided by the whole recording was. By key, the last as
- * gpu_waits_divide has it. */
-struct wall_edges {
-	struct edges running, others_inside, others_outside, gpu;
-};
-
 /* As many frames may be instructions of what was waited for. */
 #define ROWS_MAX ((size_t)4 << 20)
 
 struct wall {
 	struct view_options options;
 	const struct profile_clip *clip; /* the part that is shown; NULL: all */
-	struct wall_edges edges;
 	struct view_result *result;
 	struct wall_events events;
-	struct gather running, waiting, others_inside, others_outside;
-	struct map gpu;			  /* as gpu_waits_divide adds it up */
+	struct wall_sums sums;
 	struct wall_divisions *divisions; /* by thread */
 	struct wall_totals totals;
-	struct stalls stalls;
+	struct stalls stalls; /* those that are kept where `kept` */
+	bool kept;
 	struct stall_tree rows;
 	bool show_rows;
-	struct vec(uint64_t) parts; /* of a time, by row */
+	struct vec(struct map_slot) waits; /* for the GPU: those of the sums */
+	struct vec(uint64_t) parts;	   /* of a time, by row */
 	struct event_nodes nodes;
 };
-
-static int add_up(uint64_t *sum, uint64_t ns)
-{
-	return __builtin_add_overflow(*sum, ns, sum)
-		       ? error_set(-EOVERFLOW, "the times of a thread do not fit 64 bits")
-		       : 0;
-}
-
-static int gather(struct gather *g, const struct gather_key *key, uint64_t *sum, uint64_t ns)
-{
-	int error = ns ? add_up(sum, ns) : 0;
-
-	return error || !ns ? error : gather_add(g, key, ns);
-}
-
-/* ------------------------------------------------------------------ a stretch */
-
-/* How much of it the thread was in GPU waits. */
-static uint64_t inside(const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
-{
-	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, thread, start_ns);
-	const struct gpu_wait *end =
-		w ? v->events.gpu_waits.items + v->events.gpu_waits.count : NULL;
-	uint64_t sum = 0;
-
-	for (; w < end && w->thread == thread && w->start_ns < end_ns; w++)
-		sum += (w->end_ns < end_ns ? w->end_ns : end_ns) -
-		       (w->start_ns > start_ns ? w->start_ns : start_ns);
-	return sum;
-}
-
-/* How much of it the thread was not in GPU waits; `shown`: of the part that is shown only. */
-static uint64_t outside(
-	const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns, bool shown)
-{
-	const struct profile_clip *c = shown ? v->clip : NULL;
-	uint64_t sum = 0;
-
-	if (!c)
-		return end_ns - start_ns - inside(v, thread, start_ns, end_ns);
-	for (size_t n = 0; n < c->span_count; n++) {
-		uint64_t from_ns = c->spans[n].from_ns > start_ns ? c->spans[n].from_ns : start_ns;
-		uint64_t to_ns = c->spans[n].to_ns < end_ns ? c->spans[n].to_ns : end_ns;
-
-		if (from_ns < to_ns)
-			sum += to_ns - from_ns - inside(v, thread, from_ns, to_ns);
-	}
-	return sum;
-}
-
-/* A wait outside of GPU waits: all of it counts for the thread, what is shown of it is gathered. */
-static int gather_outside(struct wall *v, const struct wall_wait *w, const struct gather_key *key,
-	uint64_t start_ns, uint64_t end_ns)
-{
-	struct wall_thread *t = &v->events.threads.items[w->thread];
-	uint64_t shown_ns = outside(v, w->thread, start_ns, end_ns, true);
-	int error = add_up(&t->outside_ns, outside(v, w->thread, start_ns, end_ns, false));
-
-	if (w->assumed)
-		t->assumed_ns += shown_ns;
-	return error || !shown_ns ? error : gather_add(&v->waiting, key, shown_ns);
-}
-
-static int sum_wait(struct wall *v, const struct wall_wait *w)
-{
-	struct wall_thread *t = &v->events.threads.items[w->thread];
-	struct gather_key key = v->events.keys.items.items[w->key], queue = key;
-	uint64_t asleep_in = inside(v, w->thread, w->start_ns, w->queued_from_ns);
-	uint64_t queued_in = inside(v, w->thread, w->queued_from_ns, w->end_ns);
-	uint64_t length = w->end_ns - w->start_ns, others_in = 0;
-	int error;
-
-	queue.reason = WAIT_RUN_QUEUE;
-	if (length)
-		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
-				       length);
-	error = add_up(&t->inside_ns, asleep_in + queued_in);
-	error = error ?: gather_outside(v, w, &key, w->start_ns, w->queued_from_ns);
-	error = error ?: gather_outside(v, w, &queue, w->queued_from_ns, w->end_ns);
-	error = error ?: gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
-	error = error ?: edges_add_at(&v->edges.others_inside, w->key, w->start_ns, others_in);
-	error = error
-			?: gather(&v->others_outside, &key, &t->others_outside_ns,
-				   w->others_ns - others_in);
-	return error
-		       ?: edges_add_at(&v->edges.others_outside, w->key, w->start_ns,
-				  w->others_ns - others_in);
-}
-
-/* When it was is not known of what no sample stands for: it is spread over the time until then. */
-static int add_sample_edges(struct wall *v, const struct wall_sample *s, bool seen)
-{
-	const struct wall_thread *t = &v->events.threads.items[s->thread];
-	uint64_t start_ns =
-		t->has_life ? t->from_ns
-			    : profile_meta_number(v->events.reader, META_START_NS, s->time_ns);
-
-	return seen ? edges_add_at(&v->edges.running, s->key, s->time_ns, s->period_ns)
-		    : edges_add_spread(
-			      &v->edges.running, s->key, start_ns, s->time_ns, s->period_ns);
-}
-
-static int sum_sample(struct wall *v, const struct wall_sample *s)
-{
-	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, s->thread, s->time_ns);
-	struct wall_thread *t = &v->events.threads.items[s->thread];
-	const struct gather_key *key = &v->events.keys.items.items[s->key];
-
-	if (w && w->start_ns <= s->time_ns)
-		return 0;
-	/* It has another note. */
-	if (key->reason == SAMPLE_ABSENT && t->has_life)
-		return 0;
-	return gather(&v->running, key, &t->samples_ns, s->period_ns)
-		       ?: add_sample_edges(v, s, key->reason == SAMPLE_SEEN);
-}
-
-/* The list has an entry for every thread. */
-static int add_known_threads(struct wall *v)
-{
-	uint32_t count = profile_counts(v->events.reader).threads;
-
-	while (v->events.threads.count <= count)
-		if (vec_push(&v->events.threads, (struct wall_thread){.to_ns = UINT64_MAX}))
-			return error_memory("the threads");
-	return 0;
-}
-
-static int sum_stretch(struct wall *v)
-{
-	struct wall_events *e = &v->events;
-	int error = add_known_threads(v);
-
-	for (size_t n = 0; !error && n < e->waits.count; n++)
-		error = sum_wait(v, &e->waits.items[n]);
-	for (size_t n = 0; !error && n < e->samples.count; n++)
-		error = sum_sample(v, &e->samples.items[n]);
-	for (size_t n = 0; !error && n < e->gpu_waits.count; n++) {
-		const struct gpu_wait *w = &e->gpu_waits.items[n];
-
-		error = add_up(&e->threads.items[w->thread].gpu_ns, w->end_ns - w->start_ns);
-	}
-	return error
-		       ?: gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
-				  e->runs.count, e->lanes.items, e->lanes.count, &v->gpu,
-				  v->clip ? &v->edges.gpu : NULL);
-}
-
-static int sum_rests(struct wall *v)
-{
-	const struct gather_sum *sum;
-	size_t n = 0;
-	int error = 0;
-
-	while (!error && (sum = gather_next(&v->events.rests, &n)))
-		error = add_up(&v->events.threads.items[sum->key.thread].rests_ns, sum->time_ns);
-	return error;
-}
 
 /* ------------------------------------------------------------------ the tree */
 
@@ -249,44 +90,51 @@ static int add_waiting(struct wall *v)
 	size_t at = 0;
 	int error = 0;
 
-	while (!error && (sum = gather_next(&v->waiting, &at)))
+	while (!error && (sum = gather_next(&v->sums.waiting, &at)))
 		if (!profile_is_profiler(v->events.reader, sum->key.thread))
 			error = add_shown(v, sum, sum->time_ns, &v->totals.waiting_ns);
 	return error;
 }
 
+/* In the same order whatever order they came in, as shares are rounded one after the other. */
+static int sort_sums(struct wall *v)
+{
+	int error = gather_sort(&v->sums.waiting);
+
+	for (size_t kind = 0; !error && kind < WALL_KINDS; kind++)
+		error = gather_sort(&v->sums.divided[kind].all);
+	return error;
+}
+
+static int add_divided(struct wall *v, enum wall_kind kind, uint64_t *total)
+{
+	const struct wall_divided *d = &v->sums.divided[kind];
+	const struct gather_sum *sum;
+	int error = 0;
+
+	for (size_t at = 0; !error && (sum = gather_next(&d->all, &at));) {
+		struct stalls_division *division = &v->divisions[sum->key.thread].of[kind];
+		uint64_t ns = division->sum ? stalls_part(division, sum->time_ns) : 0;
+
+		error = find_shown(v, sum, &d->edges, &ns);
+		error = error ?: add_shown(v, sum, ns, total);
+	}
+	return error;
+}
+
 static int add_sums(struct wall *v)
 {
-	const struct {
-		const struct gather *sums;
-		size_t division; /* where in wall_divisions */
-		const struct edges *edges;
-		uint64_t *total;
-	} shared[] = {
-		{&v->running, offsetof(struct wall_divisions, running), &v->edges.running,
-			&v->totals.running_ns},
-		{&v->others_inside, offsetof(struct wall_divisions, others_inside),
-			&v->edges.others_inside, &v->totals.others_ns},
-		{&v->others_outside, offsetof(struct wall_divisions, others_outside),
-			&v->edges.others_outside, &v->totals.others_ns},
-		{&v->events.rests, offsetof(struct wall_divisions, rests), &v->events.rest_edges,
-			&v->totals.rests_ns},
+	uint64_t *const totals[WALL_KINDS] = {
+		[WALL_RUNNING] = &v->totals.running_ns,
+		[WALL_OTHERS_INSIDE] = &v->totals.others_ns,
+		[WALL_OTHERS_OUTSIDE] = &v->totals.others_ns,
+		[WALL_RESTS] = &v->totals.rests_ns,
 	};
-	int error = add_waiting(v);
+	int error = sort_sums(v);
 
-	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++) {
-		const struct gather_sum *sum;
-
-		for (size_t at = 0; !error && (sum = gather_next(shared[n].sums, &at));) {
-			struct stalls_division *division =
-				(void *)((char *)&v->divisions[sum->key.thread] +
-					 shared[n].division);
-			uint64_t ns = division->sum ? stalls_part(division, sum->time_ns) : 0;
-
-			error = find_shown(v, sum, shared[n].edges, &ns);
-			error = error ?: add_shown(v, sum, ns, shared[n].total);
-		}
-	}
+	error = error ?: add_waiting(v);
+	for (size_t kind = 0; !error && kind < WALL_KINDS; kind++)
+		error = add_divided(v, (enum wall_kind)kind, totals[kind]);
 	return error;
 }
 
@@ -312,15 +160,14 @@ static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 	uint64_t shown_unsampled_ns = unsampled_ns, shown_unknown_ns = s.unknown_ns;
 	int error;
 
-	d->running =
-		(struct stalls_division){.total = s.run_ns - unsampled_ns, .sum = t->samples_ns};
-	d->others_outside =
-		(struct stalls_division){.total = s.others_outside_ns, .sum = t->others_outside_ns};
-	d->others_inside =
-		(struct stalls_division){.total = s.others_inside_ns, .sum = t->others_inside_ns};
-	d->rests = (struct stalls_division){.total = s.rests_ns, .sum = t->rests_ns};
+	*d = (struct wall_divisions){{
+		[WALL_RUNNING] = {.total = s.run_ns - unsampled_ns, .sum = t->samples_ns},
+		[WALL_OTHERS_INSIDE] = {.total = s.others_inside_ns, .sum = t->others_inside_ns},
+		[WALL_OTHERS_OUTSIDE] = {.total = s.others_outside_ns, .sum = t->others_outside_ns},
+		[WALL_RESTS] = {.total = s.rests_ns, .sum = t->rests_ns},
+	}};
 	if (!clip_has_thread(v->clip, id))
-		return add_up(&totals->all_ns, sum_ns);
+		return wall_add_up(&totals->all_ns, sum_ns);
 	if (v->clip && t->has_life) {
 		shown_unsampled_ns = clip_share(v->clip, t->from_ns, t->to_ns, unsampled_ns);
 		shown_unknown_ns = clip_share(v->clip, t->from_ns, t->to_ns, s.unknown_ns);
@@ -332,7 +179,7 @@ static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 	totals->unknown_lives += !t->has_life && sum_ns;
 	error = add_thread_note(v, id, "running, not sampled", shown_unsampled_ns);
 	error = error ?: add_thread_note(v, id, "not recorded", shown_unknown_ns);
-	return error ?: add_up(&totals->all_ns, sum_ns);
+	return error ?: wall_add_up(&totals->all_ns, sum_ns);
 }
 
 static int add_threads(struct wall *v)
@@ -382,7 +229,7 @@ static int add_kernel_time(
 	for (size_t n = 0; n < l->row_count; n++)
 		v->parts.items[n] = stalls_part(&d, v->stalls.rows.items[l->first_row + n].samples);
 	if (v->clip)
-		error = edges_divide(&v->edges.gpu, key, v->parts.items, l->row_count);
+		error = edges_divide(&v->sums.gpu_edges, key, v->parts.items, l->row_count);
 	for (size_t n = 0; !error && n < l->row_count; n++)
 		if (v->parts.items[n])
 			error = stall_tree_add(&v->rows, kernel,
@@ -396,7 +243,7 @@ static int add_gpu_wait(struct wall *v, const struct map_slot *slot)
 	const struct gather_key *keys = v->events.keys.items.items, *wait = &keys[slot->key >> 32];
 	uint32_t node = 0, what = (uint32_t)slot->key;
 	const struct stalls_launch *launch = launch_of(v, what);
-	uint64_t ns = v->clip ? edges_inside(&v->edges.gpu, slot->key) : slot->value;
+	uint64_t ns = v->clip ? edges_inside(&v->sums.gpu_edges, slot->key) : slot->value;
 	int error;
 
 	if ((v->clip && !ns) || !clip_has_thread(v->clip, wait->thread))
@@ -426,26 +273,55 @@ static size_t count_rows(const struct wall *v)
 {
 	size_t count = 0;
 
-	for (size_t n = 0; v->gpu.count && n <= v->gpu.mask; n++) {
-		const struct stalls_launch *l =
-			v->gpu.slots[n].used ? launch_of(v, (uint32_t)v->gpu.slots[n].key) : NULL;
+	vec_foreach (slot, &v->waits) {
+		const struct stalls_launch *l = launch_of(v, (uint32_t)slot->key);
 
 		count += l ? l->row_count : 0;
 	}
 	return count;
 }
 
+static int compare_whats(const struct gather_key *keys, uint32_t a, uint32_t b)
+{
+	if (a < GPU_WAIT_WORK || b < GPU_WAIT_WORK)
+		return a < b ? -1 : a > b;
+	return memcmp(&keys[a - GPU_WAIT_WORK], &keys[b - GPU_WAIT_WORK], sizeof(*keys));
+}
+
+static int compare_waits(const void *a, const void *b, void *keys)
+{
+	const struct map_slot *x = a, *y = b;
+	const struct gather_key *of = keys;
+	int order = memcmp(&of[x->key >> 32], &of[y->key >> 32], sizeof(*of));
+
+	return order ?: compare_whats(of, (uint32_t)x->key, (uint32_t)y->key);
+}
+
+/* In the same order whatever order they came in. */
+static int list_waits(struct wall *v)
+{
+	const struct map *gpu = &v->sums.gpu;
+
+	if (!gpu->count)
+		return 0;
+	if (vec_reserve(&v->waits, gpu->count))
+		return error_memory("what threads waited for");
+	for (size_t n = 0; n <= gpu->mask; n++)
+		if (gpu->slots[n].used)
+			v->waits.items[v->waits.count++] = gpu->slots[n];
+	qsort_r(v->waits.items, v->waits.count, sizeof(*v->waits.items), compare_waits,
+		v->events.keys.items.items);
+	return 0;
+}
+
 static int add_gpu_waits(struct wall *v)
 {
 	int error = stall_tree_init(&v->rows, &v->stalls, v->result->tree, &v->options);
 
+	error = error ?: list_waits(v);
 	v->show_rows = count_rows(v) <= ROWS_MAX;
-	for (size_t n = 0; !error && v->gpu.count && n <= v->gpu.mask; n++) {
-		const struct map_slot *s = &v->gpu.slots[n];
-
-		if (s->used)
-			error = add_gpu_wait(v, s);
-	}
+	vec_foreach (slot, &v->waits)
+		error = error ?: add_gpu_wait(v, slot);
 	return error;
 }
 
@@ -509,29 +385,86 @@ static int describe(const struct wall *v)
 
 static void release(struct wall *v)
 {
-	gather_release(&v->running);
-	gather_release(&v->waiting);
-	gather_release(&v->others_inside);
-	gather_release(&v->others_outside);
-	map_release(&v->gpu);
+	if (!v->kept)
+		stalls_release(&v->stalls);
+	else if (v->options.stalls)
+		stalls_kept_trim(v->options.stalls);
 	free(v->divisions);
+	vec_release(&v->waits);
 	vec_release(&v->parts);
-	edges_release(&v->edges.running);
-	edges_release(&v->edges.others_inside);
-	edges_release(&v->edges.others_outside);
-	edges_release(&v->edges.gpu);
-	stalls_release(&v->stalls);
+	wall_sums_release(&v->sums);
 	wall_events_release(&v->events);
 }
 
-static int init_edges(struct wall *v)
+static int read_events(struct wall *v, struct profile_reader *r)
 {
-	int error = edges_init(&v->edges.running, v->clip);
+	int error = stalls_init(&v->stalls, r, &v->options, NULL), more = 0;
 
-	error = error ?: edges_init(&v->edges.others_inside, v->clip);
-	error = error ?: edges_init(&v->edges.others_outside, v->clip);
-	error = error ?: edges_init(&v->edges.gpu, v->clip);
-	return error ?: edges_init(&v->events.rest_edges, v->clip);
+	profile_reader_clip(r, NULL); /* times are divided by all that a thread did */
+	for (more = error ?: wall_events_first(&v->events, r); !error && more > 0;
+		more = error ?: wall_events_next(&v->events))
+		error = wall_stretch_sum(&v->events);
+	error = error ?: more;
+	return error ?: stalls_finish(&v->stalls);
+}
+
+static bool skips_all(const void *arg, uint64_t chunk)
+{
+	(void)arg;
+	(void)chunk;
+	return true;
+}
+
+/* Without events. */
+static int read_tables(struct profile_reader *r)
+{
+	struct profile_event event;
+	int more;
+
+	profile_reader_clip(r, NULL);
+	profile_reader_skip(r, skips_all, NULL);
+	while ((more = profile_reader_next(r, &event)) > 0)
+		continue;
+	return more;
+}
+
+/* Instead of all events. */
+static int read_kept(struct wall *v, struct profile_reader *r)
+{
+	const struct wall_kept *kept = v->options.wall;
+	int error = read_tables(r);
+
+	if (!error && kept->has_stalls)
+		error = stalls_kept_read(v->options.stalls, &v->options);
+	if (!error && kept->has_stalls)
+		v->stalls = v->options.stalls->stalls;
+	v->stalls.reader = r;
+	return error ?: wall_kept_fill(kept, &v->options, &v->sums);
+}
+
+/* Whether all is in memory, or can be from now on. */
+static int find_kept(struct wall *v)
+{
+	struct view_options *o = &v->options;
+	int error;
+
+	if (!o->sums || !o->stalls || !o->wall || !o->range.known || o->range.marker)
+		return 0;
+	error = wall_kept_read(o->wall, o->range.known);
+	v->kept = !error && !o->wall->too_large;
+	return error;
+}
+
+static int build(struct wall *v, struct profile_reader *r, size_t most)
+{
+	int error = wall_sums_init(&v->sums, &v->events, v->clip);
+
+	wall_events_init(&v->events, r, &v->options, most, &v->sums.receiver, &v->stalls);
+	error = error ?: find_kept(v);
+	if (!error)
+		error = v->kept ? read_kept(v, r) : read_events(v, r);
+	error = error ?: build_tree(v);
+	return error ?: describe(v);
 }
 
 int wall_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
@@ -543,34 +476,11 @@ int wall_build_within(struct profile_reader *r, const struct view_options *o,
 	struct view_result *ret, size_t most)
 {
 	struct wall v = {.options = *o, .result = ret, .clip = profile_reader_clip_of(r)};
-	int more;
-
-	profile_reader_clip(r, NULL); /* times are divided by all that a thread did */
+	int error;
 
 	v.options.by = view_by_task(o);
 	view_one_time(ret, "time of threads");
-	wall_events_init(&v.events, r, &v.options, most, &v.stalls);
-	more = stalls_init(&v.stalls, r, &v.options, NULL);
-	more = more ? more : init_edges(&v);
-	for (more = more ? more : wall_events_first(&v.events, r); more > 0;
-		more = wall_events_next(&v.events)) {
-		int error = sum_stretch(&v);
-
-		if (error) {
-			more = error;
-			break;
-		}
-	}
-	if (!more)
-		more = stalls_finish(&v.stalls);
-	if (!more)
-		more = sum_rests(&v);
-	if (!more)
-		more = build_tree(&v);
-	if (!more)
-		more = describe(&v);
-	if (!more)
-		more = view_many_threads(ret, o);
+	error = build(&v, r, most);
 	release(&v);
-	return more;
+	return error ?: view_many_threads(ret, o);
 }

@@ -156,5 +156,6 @@ const struct doctor_check intel_checks[] = {
 	{"levelzero_loader", "Level Zero", 0, check_loader},
 	{"intel_gpus", "Intel GPUs", 0, check_gpus},
 	{"intel_stalls", "Intel sampling", 0, intel_check_stalls},
+	{"intel_probes", "Intel's driver", 0, intel_check_probes},
 	{NULL},
 };

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * A module's image is valid only during CUPTI's callback, so it is copied there, into memory of its
- * own. Our thread computes the checksum, and sends images that the recorder does not have yet over
+ * An image is the program's, and may be gone after the call that reported it, so it is copied
+ * there, into memory of its own. Our thread sends images that the recorder does not have yet over
  * the socket, each in a sealed memfd. The descriptor exists for that moment only, since programs
  * may close or count descriptors.
  *
- * Samples name images by a checksum. CUPTI's own covers a few dozen bytes only
- * (gpucode/nvidia/cubin.h), so that variants of a kernel that the program compiles while it runs
- * have the same one. So CUPTI gets another, of all bytes.
- *
- *	slots[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or sent before--> FREE
+ *	slots[]:  FREE --reported--> FILLING --copied--> WAITING --our thread: sent, or sent before--> FREE
  *
  * The recorder reads images from the socket in its rounds. When it is slow, images wait here. When
  * too many wait, the program waits a little with each; once no slot was free for long, it does not,
  * and images are lost and counted.
  */
-#include "inject/cupti/images.h"
+#include "inject/images.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/bare/hash_step.h"
-#include "inject/cupti/cupti.h"
 #include "inject/descriptor.h"
 #include "inject/library.h"
 
@@ -44,8 +39,9 @@ enum {
 
 struct slot {
 	uint32_t state;
-	bool has_checksum;
-	uint64_t checksum;
+	uint32_t api;
+	uint64_t checksum; /* 0: is to be found */
+	images_find_checksum *find;
 	void *memory;
 	size_t size;
 };
@@ -53,7 +49,6 @@ struct slot {
 static struct {
 	struct slot slots[SLOTS];
 	uint64_t bytes;	  /* in all slots */
-	bool ours;	  /* CUPTI uses our checksum */
 	uint64_t full_ns; /* since when no room is left; 0: the last image had room */
 	/* Only our thread. */
 	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
@@ -102,18 +97,16 @@ static void release(struct slot *p)
 	__atomic_store_n(&p->state, FREE, __ATOMIC_RELEASE);
 }
 
-static bool copy(struct slot *p, const struct cupti_module_data *module)
+static bool copy(struct slot *p, const void *image, size_t size)
 {
-	void *memory = mmap(NULL, module->image_size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	p->size = module->image_size;
+	p->size = size;
 	p->memory = memory == MAP_FAILED ? NULL : memory;
-	p->has_checksum = false;
 	if (!p->memory)
 		return false;
 	madvise(memory, p->size, MADV_DONTFORK);
-	memcpy(memory, module->image, p->size);
+	memcpy(memory, image, p->size);
 	return true;
 }
 
@@ -141,33 +134,38 @@ static struct slot *reserve_patiently(size_t size)
 	return p;
 }
 
-static bool keep(const struct cupti_module_data *module)
+static bool keep(
+	uint32_t api, const void *image, size_t size, uint64_t checksum, images_find_checksum *find)
 {
 	struct slot *p;
 
-	if (!module->image || !module->image_size || module->image_size > BYTES_MAX)
+	if (!image || !size || size > BYTES_MAX)
 		return false;
-	p = reserve_patiently(module->image_size);
+	p = reserve_patiently(size);
 	if (!p)
 		return false;
-	if (!copy(p, module)) {
+	if (!copy(p, image, size)) {
 		release(p);
 		return false;
 	}
+	p->api = api;
+	p->checksum = checksum;
+	p->find = find;
 	__atomic_store_n(&p->state, WAITING, __ATOMIC_RELEASE);
 	return true;
 }
 
-void images_module_loaded(const struct cupti_module_data *module)
+void images_keep(
+	uint32_t api, const void *image, size_t size, uint64_t checksum, images_find_checksum *find)
 {
-	if (keep(module))
+	if (keep(api, image, size, checksum, find))
 		collector_wake();
 	else
 		count(WIRE_LOST_IMAGES, 1);
 }
 
 /* Of all bytes: four words at a time, each multiplied into a sum of its own. */
-static void compute_checksum(const void *image, size_t size, uint64_t *ret)
+uint64_t images_checksum(const void *image, size_t size)
 {
 	uint64_t sums[4] = {size, 1, 2, 3}, words[4], h = 0;
 	const uint8_t *at = image;
@@ -186,42 +184,14 @@ static void compute_checksum(const void *image, size_t size, uint64_t *ret)
 	}
 	for (int i = 0; i < 4; i++)
 		h = hash_step(h, sums[i]) ^ h >> 29;
-	*ret = h ? h : 1;
+	return h ? h : 1;
 }
 
-void images_init(void)
+static bool has_checksum(struct slot *p)
 {
-	images.ours = cupti.RegisterComputeCrcCallback &&
-		      !cupti.RegisterComputeCrcCallback(compute_checksum);
-}
-
-static bool ask_checksum(struct slot *p)
-{
-	struct cupti_image_checksum params = {
-		.size = CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum),
-		.image_size = p->size,
-		.image = p->memory,
-	};
-	int result;
-
-	if (!cupti.GetCubinCrc)
-		return false;
-	pthread_mutex_lock(&library.no_fork);
-	result = cupti.GetCubinCrc(&params);
-	pthread_mutex_unlock(&library.no_fork);
-	p->checksum = params.checksum;
-	return !result;
-}
-
-static bool find_checksum(struct slot *p)
-{
-	if (!p->has_checksum && images.ours) {
-		compute_checksum(p->memory, p->size, &p->checksum);
-		p->has_checksum = true;
-	} else if (!p->has_checksum) {
-		p->has_checksum = ask_checksum(p);
-	}
-	return p->has_checksum;
+	if (!p->checksum && !p->find(p->memory, p->size, &p->checksum))
+		p->checksum = 0;
+	return p->checksum;
 }
 
 /* The entry of this checksum, or a free one for it; NULL: neither. */
@@ -242,6 +212,7 @@ static int hand_over(const struct slot *p)
 {
 	struct wire_image image = {
 		.magic = WIRE_MAGIC,
+		.api = p->api,
 		.size = p->size,
 		.checksum = p->checksum,
 	};
@@ -263,7 +234,7 @@ static bool send_one(struct slot *p)
 	uint64_t *sent;
 	int error;
 
-	if (!find_checksum(p)) {
+	if (!has_checksum(p)) {
 		count(WIRE_LOST_IMAGES, 1);
 		release(p);
 		return true;

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+#include "preload/nvidia/sanitizer/patches.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "preload/link.h"
+#include "preload/nvidia/arenas.h"
+#include "preload/nvidia/driver.h"
+#include "preload/nvidia/probes.h"
+#include "preload/nvidia/sanitizer/library.h"
+#include "preload/nvidia/unprobed.h"
+#include "ptx/patch.h"
+
+#define KERNELS_MAX   65536u /* of a module */
+#define UNPATCHED_MAX 4096u  /* of a module that are sent */
+#define LOG_BYTES     2048
+#define WORD_BYTES    256 /* before the records: whether programs run */
+
+/* What a context has. */
+struct patching {
+	bool is_begun;
+	cu_address at; /* of its memory; 0: there are no patches in it */
+	uint32_t used; /* records */
+};
+
+static struct patching patchings[PROBE_ARENAS_MAX];
+
+/* A kernel that programs are for. Names are the driver's, and live as long as the kernel. */
+struct named {
+	void *kernel; /* a library's, or the function of a module */
+	const char *name;
+	uint64_t bodies[PTX_PATCH_BODIES / 64];
+	int count;
+};
+
+struct named_list {
+	struct vec(struct named) items;
+};
+
+static struct ptx_patches made;
+
+static void make_patches(void)
+{
+	if (ptx_patches_make(probes(), &made))
+		made = (struct ptx_patches){.text = BUF_INIT};
+}
+
+static const struct ptx_patches *patches(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_patches);
+	return &made;
+}
+
+bool patches_are_possible(void)
+{
+	return sanitizer_is_wanted() && patches()->text.size;
+}
+
+/* Whether each program that is for a kernel can be one of its patches. */
+static bool are_all_possible(void)
+{
+	for (size_t i = 0; i < probes()->body_count; i++)
+		if (i >= PTX_PATCH_BODIES || !(patches()->bodies[i / 64] >> i % 64 & 1))
+			return false;
+	return true;
+}
+
+static void send_failure(const char *what, const char *why)
+{
+	char text[PROBE_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s: %s", what, why);
+	link_send_fate(PROBE_FATE_NOT_PATCHED, 1, text);
+}
+
+static void send_error(const char *what, cu_result result)
+{
+	char why[64];
+
+	snprintf(why, sizeof(why), "error %d of the driver", result);
+	send_failure(what, why);
+}
+
+/* Why these run without programs has been sent. */
+static void send_unpatched(const struct named_list *l)
+{
+	for (size_t i = 0; i < l->items.count && i < UNPATCHED_MAX; i++)
+		unprobed_send_name(l->items.items[i].name, PROBE_FATE_NOT_PATCHED);
+	if (l->items.count > UNPATCHED_MAX)
+		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
+}
+
+static bool can_list(bool is_library)
+{
+	return is_library ? driver.cuLibraryGetKernelCount && driver.cuLibraryEnumerateKernels &&
+				    driver.cuKernelGetName && driver.cuKernelGetFunction
+			  : driver.cuModuleGetFunctionCount && driver.cuModuleEnumerateFunctions &&
+				    driver.cuFuncGetName;
+}
+
+static cu_result list(void *handle, bool is_library, void **ret, unsigned int count)
+{
+	return is_library ? driver.cuLibraryEnumerateKernels(ret, count, handle)
+			  : driver.cuModuleEnumerateFunctions(ret, count, handle);
+}
+
+static cu_result count_of(void *handle, bool is_library, unsigned int *ret)
+{
+	return is_library ? driver.cuLibraryGetKernelCount(ret, handle)
+			  : driver.cuModuleGetFunctionCount(ret, handle);
+}
+
+/* Programs that cannot be patches may be for it all the same: with `tells`, it is sent then. False:
+ * memory is short. */
+static bool choose(struct named_list *l, void *kernel, bool is_library, bool tells)
+{
+	struct named n = {.kernel = kernel};
+
+	if (!kernel ||
+		(is_library ? driver.cuKernelGetName(&n.name, kernel)
+			    : driver.cuFuncGetName(&n.name, kernel)) ||
+		!n.name)
+		return true;
+	n.count = ptx_patches_for(patches(), probes(), n.name, n.bodies);
+	if (!n.count && tells)
+		unprobed_send_meant(n.name, PROBE_FATE_NO_TEXT);
+	return !n.count || (n.count > 0 && !vec_push(&l->items, n));
+}
+
+static void send_unlisted(const char *why)
+{
+	send_failure("its kernels cannot be listed", why);
+	link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
+}
+
+/* The kernels of it that programs are for. The first time what has none is sent. */
+static void find_named(struct named_list *l, void *handle, bool is_library, bool is_first)
+{
+	bool tells = is_first && !are_all_possible(), fits = true;
+	unsigned int count = 0;
+	char why[64];
+	cu_result result;
+	void **all;
+
+	if (!can_list(is_library)) {
+		send_unlisted("the driver is older than CUDA 12.4");
+		return;
+	}
+	result = count_of(handle, is_library, &count);
+	if (!result && !count)
+		return;
+	if (!result && count > KERNELS_MAX) {
+		send_unlisted("they are too many");
+		return;
+	}
+	all = result ? NULL : calloc(count, sizeof(*all));
+	if (all)
+		result = list(handle, is_library, all, count);
+	snprintf(why, sizeof(why), "error %d of the driver", result);
+	if (result || !all)
+		send_unlisted(result ? why : "memory is short");
+	for (unsigned int i = 0; all && !result && fits && i < count; i++)
+		fits = choose(l, all[i], is_library, tells);
+	if (!fits)
+		send_unlisted("memory is short");
+	free(all);
+}
+
+bool patches_name(void *handle, bool is_library)
+{
+	struct named_list l = {0};
+	bool any;
+
+	if (!patches_are_possible())
+		return false;
+	find_named(&l, handle, is_library, true);
+	any = l.items.count;
+	vec_release(&l.items);
+	return any;
+}
+
+void patches_forget(const struct arena *a)
+{
+	patchings[a->slot] = (struct patching){0};
+}
+
+/* The first 4 bytes of the context's memory. */
+static cu_result set_on(struct arena *a, const struct patching *p, uint32_t off)
+{
+	uint32_t on = !off;
+
+	return arena_copy_to(a, p->at, &on, sizeof(on));
+}
+
+cu_result patches_switch(struct arena *a, uint32_t off)
+{
+	const struct patching *p = &patchings[a->slot];
+
+	return p->at ? set_on(a, p, off) : CU_OK;
+}
+
+/* Has the driver's linker make code of the patches, and adds that to the context: NULL or why not,
+ * perhaps in `log`. */
+static const char *link_and_add(struct arena *a, void *link, const char *log)
+{
+	const struct buf *text = &patches()->text;
+	void *code = NULL;
+	size_t bytes = 0;
+	int result;
+
+	if (driver.cuLinkAddData_v2(
+		    link, CU_LINK_PTX, text->data, text->size, "xpuprof", 0, NULL, NULL) ||
+		driver.cuLinkComplete(link, &code, &bytes))
+		return *log ? log : "the driver does not compile them";
+	result = sanitizer.AddPatches(code, a->context);
+	return result ? sanitizer_result(result) : NULL;
+}
+
+static bool add_patches(struct arena *a)
+{
+	char log[LOG_BYTES] = "";
+	int options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
+	void *values[] = {(void *)PTX_PATCH_REGISTERS, log, (void *)(sizeof(log) - 1)};
+	const char *why = "this driver has no linker";
+	void *link = NULL;
+
+	if (driver.cuLinkCreate_v2 && driver.cuLinkAddData_v2 && driver.cuLinkComplete &&
+		driver.cuLinkDestroy && !driver.cuLinkCreate_v2(3, options, values, &link)) {
+		why = link_and_add(a, link, log);
+		(void)driver.cuLinkDestroy(link);
+	}
+	if (why)
+		send_failure("the programs are not taken as patches", why);
+	return !why;
+}
+
+/* Once for each context. */
+static bool begin(struct arena *a)
+{
+	struct patching *p = &patchings[a->slot];
+	const char *why = sanitizer_failure();
+	cu_result result;
+
+	if (p->is_begun)
+		return p->at;
+	p->is_begun = true;
+	if (why) {
+		send_failure("NVIDIA's Sanitizer library", why);
+		return false;
+	}
+	result = driver.cuMemAlloc_v2(
+		&p->at, WORD_BYTES + (size_t)PATCH_RECORDS * sizeof(struct ptx_patched));
+	if (!result)
+		result = set_on(a, p, a->off);
+	if (result)
+		send_error("memory for patches", result);
+	else if (add_patches(a))
+		return true;
+	if (p->at)
+		(void)driver.cuMemFree_v2(p->at);
+	p->at = 0;
+	return false;
+}
+
+static bool any_at(const struct named_list *l, enum ptx_site from, enum ptx_site to)
+{
+	const struct ptx_probes *all = probes();
+
+	vec_foreach (n, &l->items)
+		for (size_t i = 0; i < all->body_count; i++)
+			if (n->bodies[i / 64] >> i % 64 & 1 && all->bodies[i].site >= from &&
+				all->bodies[i].site <= to)
+				return true;
+	return false;
+}
+
+static int patch_module(cu_module module, const struct named_list *l)
+{
+	static const struct {
+		enum ptx_site from, to;
+		enum sanitizer_instruction instruction;
+		const char *name;
+	} places[] = {
+		{PTX_AT_ENTRY, PTX_AT_ENTRY, SANITIZER_BLOCK_ENTER, PTX_PATCH_ENTRY},
+		{PTX_AT_EXIT, PTX_AT_EXIT, SANITIZER_BLOCK_EXIT, PTX_PATCH_EXIT},
+		{PTX_AT_LOAD, PTX_AT_ACCESS, SANITIZER_GLOBAL_ACCESS, PTX_PATCH_ACCESS},
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int result = any_at(l, places[i].from, places[i].to)
+				     ? sanitizer.PatchInstructions(
+					       places[i].instruction, module, places[i].name)
+				     : SANITIZER_ACCEPTED;
+
+		if (result)
+			return result;
+	}
+	return sanitizer.PatchModule(module);
+}
+
+static void send_kernel(const struct named *n, uint64_t hash)
+{
+	struct probe_kernel m = {
+		.message = PROBE_KERNEL, .bodies = (uint32_t)n->count, .hash = hash};
+
+	strncpy(m.name, n->name, sizeof(m.name) - 1);
+	link_send(&m, sizeof(m));
+}
+
+/* Gives the kernel a record, with which its patches are called: NULL or why not. */
+static const char *give_record(struct arena *a, cu_module module, const struct named *n, void *f)
+{
+	struct patching *p = &patchings[a->slot];
+	struct ptx_patched record = {
+		.arena = a->at, .on = p->at, .kernel = ptx_kernel_hash(n->name, strlen(n->name))};
+	cu_address at = p->at + WORD_BYTES + p->used * sizeof(record);
+	uint64_t size;
+	int result;
+
+	if (p->used == PATCH_RECORDS)
+		return "there were too many in this context";
+	/* Where it is not known, numbers of accesses count from 0. */
+	if (sanitizer.GetFunctionPcAndSize(module, n->name, &record.pc, &size))
+		record.pc = 0;
+	memcpy(record.bodies, n->bodies, sizeof(record.bodies));
+	if (arena_copy_to(a, at, &record, sizeof(record)))
+		return "its record could not be copied to the GPU";
+	result = sanitizer.SetCallbackData(f, (const void *)(uintptr_t)at);
+	if (result)
+		return sanitizer_result(result);
+	p->used++;
+	send_kernel(n, record.kernel);
+	return NULL;
+}
+
+static cu_result function_of(const struct named *n, bool is_library, void **ret)
+{
+	*ret = n->kernel;
+	return is_library ? driver.cuKernelGetFunction(ret, n->kernel) : CU_OK;
+}
+
+static void patch(struct arena *a, void *handle, bool is_library, const struct named_list *l)
+{
+	cu_module module = handle;
+	cu_result result = CU_OK;
+	uint64_t count = 0;
+	int refused;
+
+	if (is_library)
+		result = driver.cuLibraryGetModule ? driver.cuLibraryGetModule(&module, handle)
+						   : CU_NOT_FOUND;
+	if (result) {
+		send_error("the module of a library", result);
+		send_unpatched(l);
+		return;
+	}
+	refused = patch_module(module, l);
+	if (refused) {
+		send_failure("a module cannot be patched", sanitizer_result(refused));
+		send_unpatched(l);
+		return;
+	}
+	vec_foreach (n, &l->items) {
+		void *function = NULL;
+		const char *why = NULL;
+
+		result = function_of(n, is_library, &function);
+		if (!result)
+			why = give_record(a, module, n, function);
+		if (result)
+			send_error(n->name, result);
+		else if (why)
+			send_failure(n->name, why);
+		if (result || why)
+			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+		else
+			count++;
+	}
+	link_send_fate(PROBE_FATE_PATCHED, count, NULL);
+}
+
+void patches_apply(struct arena *a, void *handle, bool is_library)
+{
+	const struct patching *p = &patchings[a->slot];
+	struct named_list l = {0};
+
+	if (!a->at)
+		return;
+	find_named(&l, handle, is_library, false);
+	/* Why there are none has been sent. */
+	if (l.items.count && p->is_begun && !p->at)
+		link_send_fate(PROBE_FATE_NOT_PATCHED, 1, NULL);
+	if (l.items.count && begin(a))
+		patch(a, handle, is_library, &l);
+	else
+		send_unpatched(&l);
+	vec_release(&l.items);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The page of `xpuprof view` on recordings that are extreme in one way (tests/helpers/extreme_profile.c): it draws, it answers, and what is
+// on it stays within what a screen can show.
+//
+//	node view_extremes.js XPUPROF FOLDER NAMES.xpu THREADS.xpu PAUSE.xpu     (leaves pictures of what it saw in FOLDER)
+"use strict";
+
+const {is, ok, done, launch} = require("./tap.js"), {Viewer} = require("./viewer.js");
+
+const [xpuprof, folder, names, threads, pause] = process.argv.slice(2);
+const WIDTH = 1300;
+
+class Extreme extends Viewer {
+	constructor() {
+		super(xpuprof, folder);
+	}
+
+	async show(browser, file) {
+		await this.serve(file);
+		await this.open(browser);
+	}
+
+	// How many dots of a canvas have a colour.
+	dots(canvas) {
+		return this.page.evaluate(id => {
+			const c = document.getElementById(id), all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+			return all.filter((value, at) => at % 4 === 3 && value).length;
+		}, canvas);
+	}
+
+	// How far anything of the page reaches to the right.
+	reach() {
+		return this.page.evaluate(() => document.documentElement.scrollWidth);
+	}
+
+	// The height of the highest of these; 0: there are none.
+	tallest(selector) {
+		return this.page.evaluate(of => Math.max(0, ...[...document.querySelectorAll(of)].map(e => e.getBoundingClientRect().height)), selector);
+	}
+
+	elements() {
+		return this.page.evaluate(() => document.getElementsByTagName("*").length);
+	}
+
+	async close() {
+		await this.page.close();
+		await this.end();
+	}
+}
+
+async function checkDrawn(p, what) {
+	ok(await p.dots("heat") > 0 && await p.dots("boxes") > 0, what + ": the heatmap and the rows are drawn");
+	ok(await p.reach() <= WIDTH, what + ": nothing reaches beyond the window", await p.reach());
+	await p.page.frameLocator("#flame").locator(".app").waitFor();
+	ok(true, what + ": so is the flame graph");
+}
+
+async function seeNames(browser) {
+	const p = new Extreme();
+	await p.show(browser, names);
+	await checkDrawn(p, "names of a megabyte");
+	for (const tab of ["functions", "report", "calltree"]) {
+		await p.page.click("#tab-" + tab);
+		await p.settle();
+		ok(await p.reach() <= WIDTH, `names of a megabyte: nor does the pane "${tab}"`, await p.reach());
+		ok(await p.tallest("#" + tab + " tr") < 120, `names of a megabyte: and its rows are low, "${tab}"`, await p.tallest("#" + tab + " tr"));
+	}
+	await p.page.hover("#boxes", {position: {x: 192, y: 26}});
+	await p.settle();
+	ok(await p.tallest("#tip") < 500, "names of a megabyte: nor does a tip fill the window", await p.tallest("#tip"));
+	await p.picture("view-long-names");
+	is(p.errors.join("\n"), "", "names of a megabyte: nothing went wrong in the page");
+	await p.close();
+}
+
+async function seeThreads(browser) {
+	const p = new Extreme(), begin = Date.now();
+	await p.show(browser, threads);
+	console.log(`# 100,000 threads: drawn after ${Date.now() - begin} ms`);
+	await checkDrawn(p, "100,000 threads");
+	ok(await p.elements() < 20000, "100,000 threads: the page has no element for each", await p.elements());
+	await p.page.locator("#boxes").hover({position: {x: 600, y: 60}});
+	const before = p.page.url();
+	await p.page.mouse.wheel(0, 400);
+	await p.settle();
+	await p.page.keyboard.press("w");
+	await p.settle();
+	ok(p.page.url() !== before, "100,000 threads: the wheel and keys still move what is shown", before, p.page.url());
+	ok(await p.dots("boxes") > 0, "100,000 threads: and rows are drawn there");
+	await p.picture("view-many-threads");
+	is(p.errors.join("\n"), "", "100,000 threads: nothing went wrong in the page");
+	await p.close();
+}
+
+// A minute in which nothing was: the axis has it, empty; and selected, there is nothing, which is said.
+async function seePause(browser) {
+	const p = new Extreme();
+	await p.show(browser, pause);
+	await checkDrawn(p, "a minute of nothing");
+	const colours = await p.page.evaluate(() => {
+		const c = document.getElementById("heat"), all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+		const of = (from, to) => {
+			let found = 0;
+			for (let y = 0; y < c.height; y++)
+				for (let x = Math.ceil(from * c.width); x < Math.floor(to * c.width); x++)
+					found += all[4 * (y * c.width + x) + 3] > 0 ? 1 : 0;
+			return found;
+		};
+		return [of(0, 4 / 70), of(7 / 70, 63 / 70), of(66 / 70, 1)];
+	});
+	ok(colours[0] > 0 && colours[1] === 0 && colours[2] > 0, "a minute of nothing: it is empty between what was", colours.join());
+	const box = await p.page.locator("#heat").boundingBox();
+	await p.page.mouse.move(box.x + 20 / 70 * box.width, box.y + 5);
+	await p.page.mouse.down();
+	await p.page.mouse.move(box.x + 40 / 70 * box.width, box.y + box.height - 5, {steps: 5});
+	await p.page.mouse.up();
+	await p.settle();
+	ok(/^(19|20)\.\d+\u202fs to (39|40)\.\d+\u202fs/.test(await p.text("#range")), "a minute of nothing: a part of it can be selected", await p.text("#range"));
+	const said = await p.page.frameLocator("#flame").locator("body").innerText();
+	ok(/There is no time here/.test(said), "a minute of nothing: there the flame graph says so", said.slice(0, 300));
+	await p.picture("view-pause");
+	is(p.errors.join("\n"), "", "a minute of nothing: nothing went wrong in the page");
+	await p.close();
+}
+
+async function main() {
+	const browser = await launch();
+	try {
+		await seeNames(browser);
+		await seeThreads(browser);
+		await seePause(browser);
+	} finally {
+		await browser.close();
+	}
+	done();
+}
+
+main().catch(error => {
+	ok(false, "the page shows what is extreme", error.stack || error);
+	done();
+});
