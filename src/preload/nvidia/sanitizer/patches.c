@@ -25,21 +25,22 @@
 struct patching {
 	bool is_begun;
 	cu_address at; /* of its memory; 0: there are no patches in it */
-	uint32_t used; /* records */
+	uint32_t used; /* records, with the first, which is for kernels without programs */
 };
 
 static struct patching patchings[PROBE_ARENAS_MAX];
 
-/* A kernel that programs are for. Names are the driver's, and live as long as the kernel. */
+/* A kernel of a module. Names are the driver's, and live as long as the kernel. */
 struct named {
 	void *kernel; /* a library's, or the function of a module */
-	const char *name;
+	const char *name; /* NULL: it is not known */
 	uint64_t bodies[PTX_PATCH_BODIES / 64];
-	int count;
+	int count; /* of the programs that are for it */
 };
 
 struct named_list {
 	struct vec(struct named) items;
+	uint32_t meant; /* that programs are for */
 };
 
 static struct ptx_patches made;
@@ -91,9 +92,12 @@ static void send_error(const char *what, cu_result result)
 /* Why these run without programs has been sent. */
 static void send_unpatched(const struct named_list *l)
 {
-	for (size_t i = 0; i < l->items.count && i < UNPATCHED_MAX; i++)
-		unprobed_send_name(l->items.items[i].name, PROBE_FATE_NOT_PATCHED);
-	if (l->items.count > UNPATCHED_MAX)
+	uint32_t sent = 0;
+
+	vec_foreach (n, &l->items)
+		if (n->count && sent++ < UNPATCHED_MAX)
+			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+	if (l->meant > UNPATCHED_MAX)
 		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
 }
 
@@ -117,21 +121,30 @@ static cu_result count_of(void *handle, bool is_library, unsigned int *ret)
 			  : driver.cuModuleGetFunctionCount(ret, handle);
 }
 
+static const char *name_of(void *kernel, bool is_library)
+{
+	const char *name = NULL;
+	cu_result result = is_library ? driver.cuKernelGetName(&name, kernel)
+				      : driver.cuFuncGetName(&name, kernel);
+
+	return result ? NULL : name;
+}
+
 /* Programs that cannot be patches may be for it all the same: with `tells`, it is sent then. False:
  * memory is short. */
 static bool choose(struct named_list *l, void *kernel, bool is_library, bool tells)
 {
 	struct named n = {.kernel = kernel};
 
-	if (!kernel ||
-		(is_library ? driver.cuKernelGetName(&n.name, kernel)
-			    : driver.cuFuncGetName(&n.name, kernel)) ||
-		!n.name)
+	if (!kernel)
 		return true;
-	n.count = ptx_patches_for(patches(), probes(), n.name, n.bodies);
-	if (!n.count && tells)
+	n.name = name_of(kernel, is_library);
+	if (n.name)
+		n.count = ptx_patches_for(patches(), probes(), n.name, n.bodies);
+	if (n.name && !n.count && tells)
 		unprobed_send_meant(n.name, PROBE_FATE_NO_TEXT);
-	return !n.count || (n.count > 0 && !vec_push(&l->items, n));
+	l->meant += n.count > 0;
+	return n.count >= 0 && !vec_push(&l->items, n);
 }
 
 static void send_unlisted(const char *why)
@@ -140,7 +153,7 @@ static void send_unlisted(const char *why)
 	link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
 }
 
-/* The kernels of it that programs are for. The first time what has none is sent. */
+/* The kernels of it. The first time what has no program is sent. */
 static void find_named(struct named_list *l, void *handle, bool is_library, bool is_first)
 {
 	bool tells = is_first && !are_all_possible(), fits = true;
@@ -181,7 +194,7 @@ bool patches_name(void *handle, bool is_library)
 	if (!patches_are_possible())
 		return false;
 	find_named(&l, handle, is_library, true);
-	any = l.items.count;
+	any = l.meant;
 	vec_release(&l.items);
 	return any;
 }
@@ -241,6 +254,19 @@ static bool add_patches(struct arena *a)
 	return !why;
 }
 
+static cu_address record_at(const struct patching *p, uint32_t number)
+{
+	return p->at + WORD_BYTES + number * sizeof(struct ptx_patched);
+}
+
+static cu_result make_first_record(struct arena *a, struct patching *p)
+{
+	struct ptx_patched none = {.arena = a->at, .on = p->at};
+
+	p->used = 1;
+	return arena_copy_to(a, record_at(p, 0), &none, sizeof(none));
+}
+
 /* Once for each context. */
 static bool begin(struct arena *a)
 {
@@ -259,6 +285,8 @@ static bool begin(struct arena *a)
 		&p->at, WORD_BYTES + (size_t)PATCH_RECORDS * sizeof(struct ptx_patched));
 	if (!result)
 		result = set_on(a, p, a->off);
+	if (!result)
+		result = make_first_record(a, p);
 	if (result)
 		send_error("memory for patches", result);
 	else if (add_patches(a))
@@ -314,13 +342,23 @@ static void send_kernel(const struct named *n, uint64_t hash)
 	link_send(&m, sizeof(m));
 }
 
+/* In graphs the patches of a kernel whose data were never set are called with an address of no
+ * meaning (CUDA 13.0): all kernels of the module have data. */
+static const char *give_first_record(const struct arena *a, void *f)
+{
+	int result = sanitizer.SetCallbackData(
+		f, (const void *)(uintptr_t)record_at(&patchings[a->slot], 0));
+
+	return result ? sanitizer_result(result) : NULL;
+}
+
 /* Gives the kernel a record, with which its patches are called: NULL or why not. */
 static const char *give_record(struct arena *a, cu_module module, const struct named *n, void *f)
 {
 	struct patching *p = &patchings[a->slot];
 	struct ptx_patched record = {
 		.arena = a->at, .on = p->at, .kernel = ptx_kernel_hash(n->name, strlen(n->name))};
-	cu_address at = p->at + WORD_BYTES + p->used * sizeof(record);
+	cu_address at = record_at(p, p->used);
 	uint64_t size;
 	int result;
 
@@ -346,6 +384,25 @@ static cu_result function_of(const struct named *n, bool is_library, void **ret)
 	return is_library ? driver.cuKernelGetFunction(ret, n->kernel) : CU_OK;
 }
 
+/* Whether programs run in it. */
+static bool give_data(struct arena *a, cu_module module, const struct named *n, bool is_library)
+{
+	const char *what = n->name ? n->name : "a kernel without a name", *why = NULL;
+	void *function = NULL;
+	cu_result result = function_of(n, is_library, &function);
+
+	if (!result)
+		why = n->count ? give_record(a, module, n, function)
+			       : give_first_record(a, function);
+	if (result)
+		send_error(what, result);
+	else if (why)
+		send_failure(what, why);
+	if ((result || why) && n->count)
+		unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+	return !result && !why && n->count;
+}
+
 static void patch(struct arena *a, void *handle, bool is_library, const struct named_list *l)
 {
 	cu_module module = handle;
@@ -367,22 +424,8 @@ static void patch(struct arena *a, void *handle, bool is_library, const struct n
 		send_unpatched(l);
 		return;
 	}
-	vec_foreach (n, &l->items) {
-		void *function = NULL;
-		const char *why = NULL;
-
-		result = function_of(n, is_library, &function);
-		if (!result)
-			why = give_record(a, module, n, function);
-		if (result)
-			send_error(n->name, result);
-		else if (why)
-			send_failure(n->name, why);
-		if (result || why)
-			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
-		else
-			count++;
-	}
+	vec_foreach (n, &l->items)
+		count += give_data(a, module, n, is_library);
 	link_send_fate(PROBE_FATE_PATCHED, count, NULL);
 }
 
@@ -395,9 +438,9 @@ void patches_apply(struct arena *a, void *handle, bool is_library)
 		return;
 	find_named(&l, handle, is_library, false);
 	/* Why there are none has been sent. */
-	if (l.items.count && p->is_begun && !p->at)
+	if (l.meant && p->is_begun && !p->at)
 		link_send_fate(PROBE_FATE_NOT_PATCHED, 1, NULL);
-	if (l.items.count && begin(a))
+	if (l.meant && begin(a))
 		patch(a, handle, is_library, &l);
 	else
 		send_unpatched(&l);

@@ -6,7 +6,7 @@
  * Patches are added to a context once, when the first module comes that has a kernel they are for.
  * Each such kernel has a record in that context's memory, which is its patches' data; a module
  * without such a kernel is left as it is. The API patches modules, so other kernels of the module
- * call the patches, too, which do nothing there.
+ * call the patches, too, with a record that names no program.
  *
  * Records are not taken back when a module is unloaded: there are PATCH_RECORDS in the life of a
  * context, and a kernel that finds none runs without programs. All kernels that programs are for
