@@ -350,10 +350,6 @@ CUresult sim_module_load_options(CUmodule *ret, const void *image, unsigned int 
 	const CUjit_option *options, void *const *values);
 CUresult sim_module_load_file(CUmodule *ret, const char *path);
 CUresult sim_module_unload(CUmodule module);
-CUresult sim_link_create(CUlinkState *ret);
-CUresult sim_link_add(CUlinkState link, CUjitInputType type, const void *data, size_t size);
-CUresult sim_link_complete(CUlinkState link, void **ret, size_t *ret_size);
-CUresult sim_link_destroy(CUlinkState link);
 CUresult sim_module_function_count(unsigned int *ret, CUmodule module);
 CUresult sim_module_functions(CUfunction *ret, unsigned int count, CUmodule module);
 CUresult sim_module_function(CUfunction *ret, CUmodule module, const char *name);

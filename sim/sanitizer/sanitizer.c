@@ -4,7 +4,8 @@
  * call them from. What is machine code to the program is text to the simulated driver (compute.c),
  * so calls of the patches are spliced into that, and the module computes it from then on.
  *
- * Each kernel has a variable with the data that its patches are called with. An instruction is 16
+ * Each kernel has a variable with the data that its patches are called with; until they are set it
+ * is no address, as with NVIDIA's in graphs. An instruction is 16
  * bytes: the n-th access is at 16 * n in its function. The API has one caller at a time, as
  * NVIDIA's asks for; no callback is ever made. XPUPROF_SIM_SANITIZER_INITS, _UNLOADS and _WAITS
  * have it call the driver from its own functions, or wait for a thread that does.
@@ -30,7 +31,6 @@ enum { IMAGES_MAX = 16, MODULES_MAX = 256, KERNELS_MAX = 256, NAME_MAX = 256, SI
 struct image {
 	CUcontext context;
 	char *text;
-	const char *kept; /* what entries name of it, behind its functions */
 };
 
 struct patched {
@@ -106,21 +106,15 @@ API SanitizerResult sanitizerGetResultString(SanitizerResult result, const char 
 	return SANITIZER_SUCCESS;
 }
 
-/* Functions that no entry names are not in what compilers make. */
 static SanitizerResult add(struct image *i, CUcontext ctx, const char *text)
 {
 	struct ptx_module m;
-	char *entry;
 
 	if (!text || ptx_module_read(text, strlen(text), &m))
 		return SANITIZER_ERROR_INVALID_PARAMETER;
 	i->context = ctx;
 	i->text = strdup(text + m.behind_header);
 	ptx_module_release(&m);
-	entry = strstr(i->text, ".visible .entry");
-	i->kept = entry ? entry + 1 : "";
-	if (entry)
-		*entry = 0;
 	return SANITIZER_SUCCESS;
 }
 
@@ -171,8 +165,7 @@ API SanitizerResult sanitizerPatchInstructions(
 	struct patched *p = find(module);
 
 	if ((int)instruction < 1 || (int)instruction > SITES || !name || strlen(name) >= NAME_MAX ||
-		!xpuprof_sim_module_text(module) || !i || !strstr(i->text, name) ||
-		!strstr(i->kept, name))
+		!xpuprof_sim_module_text(module) || !i || !strstr(i->text, name))
 		return SANITIZER_ERROR_INVALID_PARAMETER;
 	if (!p && module_count < MODULES_MAX) {
 		p = &modules[module_count];
@@ -273,7 +266,7 @@ static SanitizerResult splice(struct work *w, const struct patched *p, size_t ke
 	CUresult result;
 
 	for (size_t i = 0; i < kernels; i++)
-		fprintf(out, ".visible .global .align 8 .u64 sim_data_%zu;\n", i);
+		fprintf(out, ".visible .global .align 8 .u64 sim_data_%zu = 1;\n", i);
 	fclose(out);
 	w->declarations[0].text = variables;
 	w->declarations[1].text = image_here()->text;

@@ -92,6 +92,19 @@ static bool initials_are_sound(const struct probe_plan *p)
 	return true;
 }
 
+static bool patches_are_sound(const struct probe_plan *p)
+{
+	const struct probe_patches *c = (const void *)((const char *)p + p->patches_at);
+
+	if (p->patch_count > PROBE_PATCHES_MAX ||
+		!is_list(p, p->patches_at, p->patch_count, sizeof(*c)))
+		return false;
+	for (uint32_t i = 0; i < p->patch_count; i++)
+		if (!c[i].bytes || c[i].at % 8 || !is_inside(c[i].at, c[i].bytes, p->size))
+			return false;
+	return true;
+}
+
 bool plan_is_sound(const struct probe_plan *p, size_t size)
 {
 	if (size < sizeof(*p) || p->magic != PROBE_MAGIC || p->version != PROBE_VERSION ||
@@ -104,5 +117,6 @@ bool plan_is_sound(const struct probe_plan *p, size_t size)
 		p->accesses > p->arena_bytes / ARENA_SITE_BYTES ||
 		!is_inside(p->snapshot_at, p->arena_bytes, p->outside_at))
 		return false;
-	return bodies_are_sound(p) && outsides_are_sound(p) && initials_are_sound(p);
+	return bodies_are_sound(p) && outsides_are_sound(p) && initials_are_sound(p) &&
+	       patches_are_sound(p);
 }

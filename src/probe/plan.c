@@ -40,6 +40,9 @@ void plan_release(struct plan *p)
 	vec_release(&p->objects);
 	vec_release(&p->outsides);
 	vec_release(&p->kernel_values);
+	vec_foreach (patches, &p->patches)
+		buf_release(&patches->code);
+	vec_release(&p->patches);
 	buf_release(&p->initials);
 	buf_release(&p->data);
 	if (p->fd >= 0)
@@ -469,6 +472,24 @@ static void put_initials(const struct plan *p, struct buf *out, struct probe_pla
 	}
 }
 
+static void put_patches(const struct plan *p, struct buf *out, struct probe_plan *head)
+{
+	struct buf rows = BUF_INIT;
+
+	vec_foreach (patches, &p->patches) {
+		struct probe_patches row = {
+			.at = out->size, .bytes = patches->code.size, .sm = patches->sm};
+
+		buf_append(&rows, &row, sizeof(row));
+		buf_append(out, buf_text(&patches->code), patches->code.size);
+		pad(out);
+	}
+	head->patches_at = out->size;
+	head->patch_count = (uint32_t)p->patches.count;
+	buf_append(out, buf_text(&rows), rows.size);
+	buf_release_for(&rows, out);
+}
+
 static int make_file(struct plan *p, const struct buf *bytes)
 {
 	p->fd = memfd_create("xpuprof-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -534,6 +555,7 @@ int plan_seal(struct plan *p, const struct plan_options *options)
 	error = put_bodies(p, &out, &head);
 	put_outsides(p, &out, &head);
 	put_initials(p, &out, &head);
+	put_patches(p, &out, &head);
 	head.arena_bytes = p->arena_bytes;
 	head.shared_bytes = p->shared_bytes;
 	head.snapshot_at = p->snapshot_at;

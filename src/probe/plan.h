@@ -45,6 +45,12 @@ struct plan_kernel_value {
 	uint64_t offset, bytes, number;
 };
 
+/* The programs as functions for machine code, for one kind of GPU (ptx/patch.h). */
+struct plan_patches {
+	uint32_t sm; /* 90: sm_90 */
+	struct buf code;
+};
+
 #define PLAN_PRINTS UINT32_MAX
 
 struct plan {
@@ -56,6 +62,7 @@ struct plan {
 	struct buf data;
 	uint32_t initial_count;
 	struct vec(struct plan_kernel_value) kernel_values;
+	struct vec(struct plan_patches) patches; /* none: kernels of machine code run without */
 	int fd; /* the plan as processes get it; -1: not made yet */
 	uint64_t hash;
 };

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "ebpf/tools/tools.h"
+#include "probe/nvidia/assembler.h"
 
 #define TURN_MS	    125
 #define TURN_MS_MAX 60000
@@ -92,5 +93,7 @@ int programs_plan(const struct programs *p, const struct user *user, struct plan
 		error = error ?: plan_set(ret, *setting);
 	vec_foreach (launch, &p->launches)
 		error = error ?: plan_set_launch(ret, *launch);
+	if (!error && p->assembler)
+		error = assembler_add_patches(ret, p->assembler, user);
 	return error ?: plan_seal(ret, &p->plan);
 }

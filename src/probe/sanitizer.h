@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the Sanitizer library is, through which programs run in machine code. */
+/* What programs in machine code need of CUDA's toolkit. */
 #pragma once
 
 #include "base/buf.h"
 
-/* Only where the user's environment names it, as programs on a real GPU have ended by it: `get` is
- * that environment. 0 or -errno with error_text. */
-int sanitizer_find(
-	const char *(*get)(void *context, const char *name), void *context, struct buf *ret);
+struct sanitizer_paths {
+	struct buf library;   /* NVIDIA's Sanitizer library */
+	struct buf assembler; /* ptxas */
+};
+
+#define SANITIZER_PATHS_INIT                                                                       \
+	{                                                                                          \
+		.library = BUF_INIT, .assembler = BUF_INIT                                         \
+	}
+
+/* Where they are: what the user's environment names (`get`), else in a toolkit. 0 or -errno with
+ * error_text: -ENOENT, one is not there. */
+int sanitizer_find(const char *(*get)(void *context, const char *name), void *context,
+	struct sanitizer_paths *ret);
+void sanitizer_paths_release(struct sanitizer_paths *p);

@@ -130,22 +130,6 @@ static void write_function(struct ptx_splicer *s, enum ptx_site site, const char
 	buf_puts(b, "xpu_past:\n\tst.param.b32 [xpu_result], 0;\n\tret;\n}\n");
 }
 
-static void write_keeper(struct buf *b, const struct ptx_patches *p)
-{
-	static const char *const names[] = {[PTX_AT_ENTRY] = PTX_PATCH_ENTRY,
-		[PTX_AT_EXIT] = PTX_PATCH_EXIT,
-		[PTX_AT_ACCESS] = PTX_PATCH_ACCESS};
-
-	buf_puts(b, ".visible .entry xpuprof_patch_keeper(.param .u64 xpu_at)\n{\n"
-		    "\t.reg .b64 %xpu_v, %xpu_w;\n\tld.param.u64 %xpu_v, [xpu_at];\n");
-	for (int i = 0; i <= PTX_AT_ACCESS; i++)
-		if (p->has[i])
-			buf_printf(b,
-				"\tmov.u64 %%xpu_w, %s;\n\tst.global.u64 [%%xpu_v+%d], %%xpu_w;\n",
-				names[i], i * 8);
-	buf_puts(b, "\tret;\n}\n");
-}
-
 /* The bodies that patches can have. */
 static int choose(
 	struct ptx_splicer *s, struct ptx_patches *p, unsigned int *version, unsigned int *sm)
@@ -187,7 +171,6 @@ static int make(struct ptx_splicer *s, struct ptx_patches *p)
 		write_function(s, PTX_AT_EXIT, PTX_PATCH_EXIT);
 	if (p->has[PTX_AT_ACCESS])
 		write_function(s, PTX_AT_ACCESS, PTX_PATCH_ACCESS);
-	write_keeper(&s->out.text, p);
 	buf_putc(&s->out.text, 0);
 	return s->out.text.failed ? error_memory("patches") : 0;
 }

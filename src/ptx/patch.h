@@ -11,9 +11,9 @@
  * the GPU; 0 where no body is for it. All bodies are in these functions, and the kernel's record
  * says which are for it.
  *
- * An entry, which is never launched, takes their addresses: linkers drop functions that none names
- * (seen with CUDA 13.0). It has to be made for PTX_PATCH_REGISTERS at most, which is what calls of
- * functions need at least: kernels do not have more for certain.
+ * NVIDIA's assembler has to make them as patches (--compile-as-tools-patch): what the driver's own
+ * linker makes of such text uses uniform registers of the kernel, which nobody keeps for it (seen
+ * with CUDA 13.0 for sm_90: kernels ended with illegal instructions).
  *
  * A body is given what splice.h names, but for what a patch does not know: it has no parameters of
  * the kernel, and no register that stays from the entry to the exit. %xpu_insn is the number of
@@ -27,7 +27,6 @@
 #define PTX_PATCH_EXIT	    "xpuprof_patch_exit"
 #define PTX_PATCH_ACCESS    "xpuprof_patch_access"
 #define PTX_PATCH_BODIES    256
-#define PTX_PATCH_REGISTERS 24
 
 /* What the patches of a kernel are called with. */
 struct ptx_patched {

@@ -41,7 +41,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	 0x5558504bu
-#define PROBE_VERSION	 5u
+#define PROBE_VERSION	 6u
 #define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
 /* A folder: the preloaded library has a compiled.h. */
 #define PROBE_ENV_COMPILED "XPUPROF_PROBE_COMPILED"
@@ -116,12 +116,12 @@ struct probe_plan {
 	uint64_t arena_bytes, shared_bytes, snapshot_at, outside_at;
 	uint32_t map_count;
 	uint32_t body_count, outside_count, initial_count;
-	uint64_t bodies_at, outsides_at, initials_at;
+	uint64_t bodies_at, outsides_at, initials_at, patches_at;
 	uint64_t only_at;  /* a glob that kernels have to match, too; 0: none */
 	uint64_t accesses; /* that arrays by access have values for: wire/arena.h */
 	/* What kernels took without programs is wanted, too: images are loaded twice. */
 	uint32_t measures;
-	uint32_t unused;
+	uint32_t patch_count;
 };
 
 struct probe_body {
@@ -137,6 +137,15 @@ struct probe_body {
 	uint32_t grid[3], block[3];
 	uint32_t unused;
 };
+
+/* Functions of the programs for machine code, as NVIDIA's assembler makes them for one kind of GPU. */
+struct probe_patches {
+	uint64_t at, bytes;
+	uint32_t sm; /* 90: sm_90 */
+	uint32_t unused;
+};
+
+#define PROBE_PATCHES_MAX 64u
 
 /* Memory of the host that the GPU uses: its address is to be in the header of the arena. */
 struct probe_outside {

@@ -32,8 +32,25 @@ def make_cubin():
         f.write(head + sections + text)
 
 
+# The text itself, which the simulated driver takes; of one GPU that it knows. The arguments are -arch=sm_N --compile-as-tools-patch -o OUT IN.
+PRETENDED_PTXAS = """#!/bin/sh
+[ "$2" = --compile-as-tools-patch ] || { echo "these are no patches" >&2; exit 1; }
+[ "$1" = -arch=sm_KNOWN ] || { echo "Value '$1' is not defined for option 'gpu-name'" >&2; exit 1; }
+{ cat "$5"; printf '\\0'; } >"$4"
+"""
+
+
+def make_ptxas(path, known=90):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(PRETENDED_PTXAS.replace("KNOWN", str(known)))
+    os.chmod(path, 0o755)
+    return os.path.abspath(path)
+
+
 def patched(tool, *arguments, command=COMMAND, **variables):
-    return answer(tool, "--sanitizer", *arguments, command=command, **{"XPUPROF_SANITIZER": SANITIZER, **variables})
+    return answer(tool, "--sanitizer", *arguments, command=command,
+                  **{"XPUPROF_SANITIZER": SANITIZER, "XPUPROF_PTXAS": os.path.abspath("ptxas"), **variables})
 
 
 def values(found, name):
@@ -109,7 +126,8 @@ def check_choice():
     tap.result(found and [k["name"] for k in found["kernels"]] == ["vector_add"] and check_memtrace(found, 3) and
                "1 kernels of machine code" in done.stderr, "-k chooses kernels of machine code", done.stderr)
     done, found = patched("memtrace", "-k", "leave*")
-    tap.result(found and [k["name"] for k in found["kernels"]] == ["leave_early"] and not sizes(found), "others run without programs, in the same module too", done.stdout[-500:], done.stderr)
+    tap.result(launches_of(done) == 3 and not done.returncode and found and [k["name"] for k in found["kernels"]] == ["leave_early"] and not sizes(found),
+               "others run without programs, in the same module too", done.stdout[-500:], done.stderr)
     done, found = patched("memtrace", "-k", "none*")
     tap.result(found and not found["kernels"] and "patched" not in done.stderr, "a module of other kernels is left as it is", done.stderr)
     done, found = answer("memtrace", command=COMMAND, XPUPROF_SANITIZER=SANITIZER)
@@ -140,9 +158,31 @@ def check_trouble():
     done = probe("memtrace", "--sanitizer", command=COMMAND, XPUPROF_SANITIZER="/nowhere/libsanitizer-public.so")
     tap.result(done.returncode and not done.stdout and len(done.stderr.splitlines()) == 1 and "/nowhere/libsanitizer-public.so" in done.stderr,
                "a library that is not there is one line, and nothing runs", done.stdout, done.stderr)
-    done = probe("memtrace", "--sanitizer", command=COMMAND, XPUPROF_SANITIZER="")
-    tap.result(done.returncode and not done.stdout and len(done.stderr.splitlines()) == 1 and "not ready" in done.stderr,
-               "where no library is named nothing runs, and why is said", done.stdout, done.stderr)
+    check_toolkits()
+    done, found = patched("memtrace", XPUPROF_PTXAS=make_ptxas("other/ptxas", 80))
+    tap.result(launches_of(done) > 0 and found and not sizes(found) and "made none for this GPU" in done.stderr,
+               "an assembler that does not know the GPU: the program runs without", done.stderr)
+    for what, path, wanted in (("that fails", "/bin/false", "makes no patches of the programs"), ("that is not there", "/nowhere/ptxas", "/nowhere/ptxas"),
+                               ("without a whole path", "ptxas", "not a whole path"), ("that says why it fails", make_ptxas("older/ptxas", "none"), "")):
+        done = probe("memtrace", "--sanitizer", command=COMMAND, XPUPROF_SANITIZER=SANITIZER, XPUPROF_PTXAS=path)
+        tap.result(done.returncode and not done.stdout and len(done.stderr.splitlines()) == 1 and wanted in done.stderr,
+                   f"an assembler {what} is one line, and nothing runs", done.stdout, done.stderr)
+
+
+def check_toolkits():
+    """Both are found in a toolkit."""
+    os.makedirs("cuda/compute-sanitizer", exist_ok=True)
+    shutil.copy(SANITIZER, "cuda/compute-sanitizer/")
+    make_ptxas("cuda/bin/ptxas")
+    unset = {"XPUPROF_SANITIZER": "", "XPUPROF_PTXAS": "", "CUDA_PATH": ""}
+    done, found = patched("memtrace", **unset, CUDA_HOME=os.path.abspath("cuda"))
+    tap.result(found and check_memtrace(found, 3), "the library and the assembler are found in a toolkit", done.stderr)
+    if os.path.exists("/usr/local/cuda") or os.path.exists("/opt/cuda"):
+        tap.result(True, "without a toolkit nothing runs # SKIP there is one")
+        return
+    done, found = patched("memtrace", **unset, CUDA_HOME="/nowhere")
+    tap.result(done.returncode and not done.stdout and len(done.stderr.splitlines()) == 1 and "libsanitizer-public.so" in done.stderr,
+               "without a toolkit nothing runs, and why is said", done.stdout, done.stderr)
 
 
 # The library calls the driver itself while we call it, or waits for a thread that does: the program goes on.
@@ -193,23 +233,22 @@ def check_switching():
 
 
 def check_assembled():
-    """NVIDIA's assembler and linker make functions of them, as the driver does, which the Sanitizer library finds by their names."""
-    tools = [shutil.which(name) or "/usr/local/cuda/bin/" + name for name in ("ptxas", "nvlink")]
+    """NVIDIA's assembler makes functions of them, which the Sanitizer library finds by their names."""
+    ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
     for tool in POSSIBLE:
         done = subprocess.run([tap.PROGRAM, "probe", "--check", tool, "--sanitizer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         names = re.findall(r"^\.visible \.func .* (xpuprof_patch_\w+)\(", done.stdout, re.M)
         tap.result(not done.returncode and names, f"{tool} is a patch", done.stderr)
-        if not all(os.path.exists(path) for path in tools):
-            tap.result(True, f"{tool} is assembled as a patch # SKIP ptxas and nvlink (of a CUDA toolkit) are not installed")
+        if not os.path.exists(ptxas):
+            tap.result(True, f"{tool} is assembled as a patch # SKIP ptxas (of a CUDA toolkit) is not installed")
             continue
         with open("patch.ptx", "w", encoding="utf-8") as f:
             f.write(done.stdout)
         failed = ""
         for arch in ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"):
-            for command in ([tools[0], "-arch=" + arch, "-c", "-maxrregcount=24", "-o", "patch.o", "patch.ptx"],
-                            [tools[1], "-arch=" + arch, "-o", "patch.cubin", "patch.o"]):
-                made = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                failed += made.stderr if made.returncode else ""
+            made = subprocess.run([ptxas, "-arch=" + arch, "--compile-as-tools-patch", "-o", "patch.cubin", "patch.ptx"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+            failed += made.stderr if made.returncode else ""
             with open("patch.cubin", "rb") as f:
                 cubin = f.read()
             failed += "".join(f"{arch}: no {name}\n" for name in names if (".text." + name).encode() not in cubin)
@@ -218,6 +257,7 @@ def check_assembled():
 
 def check():
     make_cubin()
+    make_ptxas("ptxas")
     for part in (check_tools, check_impossible, check_modes, check_choice, check_both, check_trouble, check_calls, check_named, check_refused, check_switching, check_assembled):
         part()
 

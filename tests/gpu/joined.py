@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`xpuprof record -p` on a real NVIDIA GPU: programs that run already are joined, at random times, and left again. Is everything
-there that they did meanwhile, and do they go on as before? Needs root; what needs PyTorch is left out without it.
+there that they did meanwhile, and do they go on as before? Needs root; what needs PyTorch or
+JAX is left out without it.
 
-    tests/gpu/joined.py [--joins N] [--kills N]
+    tests/gpu/joined.py [--joins N] [--kills N] [--parts rounds,torch,profiler,kills,jax]
 
 With CUDA_INJECTION64_PATH set to the library the programs are prepared, and the library in them is woken.
 
@@ -117,7 +118,7 @@ def check_rounds_of(command, what, before=(), joins=2, **options):
 def read_passes(path="log"):
     """(name, begin, end) of each."""
     words = [line.split() for line in text_of(path).splitlines()]
-    return [(w[0], int(w[1]), int(w[2])) for w in words if len(w) == 3 and w[0] in ("eager", "graph")]
+    return [(w[0], int(w[1]), int(w[2])) for w in words if len(w) == 3 and w[0] in ("eager", "graph", "step")]
 
 
 def work_of_passes(passes, path="p.xpu"):
@@ -189,7 +190,22 @@ def check_torch(joins):
             [round(longest_us(passes, e - 500e6, e)) for _, _, e in spans]))
         note(f"GPU memory, resident, mappings, descriptors, threads: before {states[0]}, after each {states[1:]}")
         told(states[2][2:] == states[-1][2:] and states[2][0] == states[-1][0], "after the second join nothing more stays", states)
-        end_torch(program)
+        end_well(program)
+
+
+def check_jax(joins):
+    """Each step has the same work, the program goes on, and its last result is a number."""
+    seen = collections.Counter()
+    with running(PYTHON, os.path.join(HERE, "jax_rounds.py")) as program:
+        for n in range(joins):
+            time.sleep(random.uniform(0.2, 0.6))
+            err = record(program.pid, 0.9)[0]
+            counts, orphans = work_of_passes(read_passes())
+            told(not missing() and not orphans, f"JAX, join {n + 1}: nothing is lost", missing(), orphans, err)
+            seen.update(counts["step"])
+        told(len(seen) == 1 and sum(seen.values()) > 20, "every step of JAX has the same work", dict(seen))
+        note(f"work of steps: {dict(seen)}")
+        end_well(program)
 
 
 def check_profiler():
@@ -206,7 +222,7 @@ def check_profiler():
         told(report()["works"] > 100, "a program that has not can be joined", missing())
         after = ask(program, "profiled")
         told(after == alone, "torch.profiler sees the same after we have left", alone, after)
-        end_torch(program)
+        end_well(program)
     with running(*worker) as program:
         recorder = subprocess.Popen([XPUPROF, "record", "-q", "-d", "4", "-o", "p.xpu", "-p", str(program.pid)])
         wait_for(lambda: has_library(program.pid), 10)
@@ -215,10 +231,10 @@ def check_profiler():
         recorder.wait()
         told(program.poll() is None and report()["works"] > 100, "beside it both go on", missing())
         note(f"and then {ask(program, 'profiled')}")
-        end_torch(program)
+        end_well(program)
 
 
-def end_torch(program):
+def end_well(program):
     program.stdin.close()
     program.wait()
     told(text_of("log").endswith("done True\n"), "the program ends as alone", text_of("log")[-300:])
@@ -239,35 +255,44 @@ def check_kills(kills):
         counts, orphans = work_of_passes(read_passes())
         told(all(len(of) == 1 for of in counts.values()) and counts and not orphans, "the next recording is whole",
                {name: dict(of) for name, of in counts.items()}, missing())
-        end_torch(program)
+        end_well(program)
+
+
+def check_all_rounds():
+    for program in PROGRAMS:
+        if os.path.exists(program):
+            check_rounds_of([program], os.path.basename(program))
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
+    check_rounds_of([*user, "env", "HOME=/tmp", PROGRAMS[0]], "as a user", joins=1, before=[*user, "env", "HOME=/tmp"])
+    if shutil.which("unshare"):
+        check_rounds_of(["unshare", "--mount", "--pid", "--net", "--fork", "--mount-proc", PROGRAMS[0]], "in namespaces", joins=1)
+
+
+NEEDS = {"torch": "import torch; assert torch.cuda.is_available()", "jax": "import jax; assert jax.default_backend() == 'gpu'"}
+
+
+def check_part(part, given):
+    needed = {"rounds": None, "jax": "jax"}.get(part, "torch")
+    if needed and run(PYTHON, "-c", NEEDS[needed]).returncode:
+        skip(part, f"there is no {needed}, or no GPU for it")
+        return
+    {"rounds": check_all_rounds, "torch": lambda: check_torch(given.joins), "profiler": check_profiler,
+     "kills": lambda: check_kills(given.kills), "jax": lambda: check_jax(given.joins)}[part]()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--joins", type=int, default=12)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--parts", default="rounds,torch,profiler,kills,jax")
     given = parser.parse_args()
     begin = time.monotonic()
     with folder() as work:
         os.chdir(work)
         os.chmod(work, 0o777)
-        for program in PROGRAMS:
-            if os.path.exists(program):
-                check_rounds_of([program], os.path.basename(program))
-        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
-        check_rounds_of([*user, "env", "HOME=/tmp", PROGRAMS[0]], "as a user", joins=1, before=[*user, "env", "HOME=/tmp"])
-        if shutil.which("unshare"):
-            check_rounds_of(["unshare", "--mount", "--pid", "--net", "--fork", "--mount-proc", PROGRAMS[0]], "in namespaces", joins=1)
-        note(f"{time.monotonic() - begin:.0f} s")
-        if run(PYTHON, "-c", "import torch; assert torch.cuda.is_available()").returncode:
-            skip("PyTorch", "there is none, or no GPU for it")
-        else:
-            check_torch(given.joins)
-            note(f"{time.monotonic() - begin:.0f} s")
-            check_profiler()
-            note(f"{time.monotonic() - begin:.0f} s")
-            check_kills(given.kills)
-        note(f"{time.monotonic() - begin:.0f} s")
+        for part in given.parts.split(","):
+            check_part(part, given)
+            note(f"{part}: {time.monotonic() - begin:.0f} s since the beginning")
     return end()
 
 

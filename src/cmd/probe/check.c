@@ -99,7 +99,7 @@ static int show_patches(const struct bodies *b)
 	struct buf text = BUF_INIT;
 	int error;
 
-	if (bodies_as_patches(b, &text))
+	if (bodies_as_patches(&b, 1, &text))
 		return cmd_failed();
 	for (size_t i = 0; i < text.size; i++)
 		if (text.data[i] == '\t')

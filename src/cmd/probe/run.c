@@ -41,6 +41,7 @@ struct run {
 	struct server server;
 	struct target target;
 	struct probe_output output;
+	struct sanitizer_paths sanitizer;
 	bool has_server;
 	uint64_t start_ns, asked_ns, print_ns; /* of -i: when the next is due */
 	bool prints;			       /* tables are printed once all have answered */
@@ -237,15 +238,14 @@ static const char *user_getenv(void *user, const char *name)
 	return target_user_getenv(user, name);
 }
 
-/* The library in the command loads it. */
-static int set_sanitizer(struct target_user *u)
+/* The library in the command loads NVIDIA's. */
+static int set_sanitizer(struct run *r)
 {
-	struct buf path = BUF_INIT;
-	int error = sanitizer_find(user_getenv, u, &path);
+	int error = sanitizer_find(user_getenv, &r->user, &r->sanitizer);
 
-	error = error ?: target_user_setenv(u, PROBE_ENV_SANITIZER, buf_text(&path));
-	buf_release(&path);
-	return error;
+	r->request->programs.assembler = buf_text(&r->sanitizer.assembler);
+	return error ?: target_user_setenv(
+			       &r->user, PROBE_ENV_SANITIZER, buf_text(&r->sanitizer.library));
 }
 
 static int prepare_and_run(struct run *r, char **command)
@@ -254,7 +254,7 @@ static int prepare_and_run(struct run *r, char **command)
 
 	if (error)
 		return exec_status(error);
-	if (r->request->sanitizer && set_sanitizer(&r->user))
+	if (r->request->sanitizer && set_sanitizer(r))
 		return cmd_failed();
 	if (programs_plan(&r->request->programs, &r->user.account, &r->plan) ||
 		kernel_programs_open(
@@ -277,7 +277,8 @@ int probe_run(struct probe_request *request, char **command)
 		.signals = SIGNALS_INIT,
 		.folder = RUNTIME_DIR_INIT,
 		.target = TARGET_INIT,
-		.output = {.request = request}};
+		.output = {.request = request},
+		.sanitizer = SANITIZER_PATHS_INIT};
 	int status;
 
 	plan_init(&r.plan);
@@ -285,6 +286,7 @@ int probe_run(struct probe_request *request, char **command)
 		return cmd_failed();
 	status = prepare_and_run(&r, command);
 	output_release(&r.output);
+	sanitizer_paths_release(&r.sanitizer);
 	kernel_programs_close(r.kernel);
 	plan_release(&r.plan);
 	target_user_release(&r.user);

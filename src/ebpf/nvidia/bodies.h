@@ -43,8 +43,9 @@ void bodies_release(struct bodies *b);
 /* What a program needs that it cannot have as a function for kernels without PTX (ptx/patch.h), in
  * words; NULL: nothing. */
 const char *body_lacks_as_patch(const struct body *b);
-/* The module of those that can be such: 0 or -errno with error_text, -ENOENT: none can. */
-int bodies_as_patches(const struct bodies *b, struct buf *ret);
+/* The text of those of several objects that can be such: 0 or -errno with error_text, -ENOENT: none
+ * can. */
+int bodies_as_patches(const struct bodies *const *all, size_t count, struct buf *ret);
 /* A body as the splicer wants it, with texts of ours. A kernel of its own is the entry of
  * the kernel of its name. */
 void body_probe(const struct body *b, struct ptx_body *ret);

@@ -36,14 +36,11 @@ enum cu_function_attribute {
 };
 
 enum cu_jit {
-	CU_JIT_MAX_REGISTERS = 0,
 	CU_JIT_WALL_TIME_OUT = 2,
 	CU_JIT_INFO_LOG_SIZE = 4,
 	CU_JIT_ERROR_LOG = 5,
 	CU_JIT_ERROR_LOG_SIZE = 6,
 	CU_JIT_LINE_INFO = 13,
 };
-
-#define CU_LINK_PTX 1 /* CU_JIT_INPUT_PTX */
 
 #define CU_LIBRARY_PRESERVED 1 /* CU_LIBRARY_BINARY_IS_PRESERVED */

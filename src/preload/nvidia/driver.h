@@ -55,12 +55,6 @@
 	D(cuLibraryEnumerateKernels, (void **ret, unsigned int count, cu_library library))         \
 	D(cuKernelGetName, (const char **ret, void *kernel))                                       \
 	D(cuKernelGetFunction, (void **ret, void *kernel))                                         \
-	D(cuLinkCreate_v2, (unsigned int count, int *options, void **values, void **ret))          \
-	D(cuLinkAddData_v2,                                                                        \
-		(void *link, int type, const void *data, size_t bytes, const char *name,           \
-			unsigned int count, int *options, void **values))                          \
-	D(cuLinkComplete, (void *link, void **ret, size_t *ret_bytes))                             \
-	D(cuLinkDestroy, (void *link))                                                             \
 	D(cuModuleGetFunctionCount, (unsigned int *ret, cu_module module))                         \
 	D(cuModuleEnumerateFunctions, (void **ret, unsigned int count, cu_module module))          \
 	D(cuFuncGetName, (const char **ret, void *function))

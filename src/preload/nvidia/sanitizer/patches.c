@@ -18,7 +18,6 @@
 
 #define KERNELS_MAX   65536u /* of a module */
 #define UNPATCHED_MAX 4096u  /* of a module that are sent */
-#define LOG_BYTES     2048
 #define WORD_BYTES    256 /* before the records: whether programs run */
 
 /* What a context has. */
@@ -219,39 +218,40 @@ cu_result patches_switch(struct arena *a, uint32_t off)
 	return p->at ? set_on(a, p, off) : CU_OK;
 }
 
-/* Has the driver's linker make code of the patches, and adds that to the context: NULL or why not,
- * perhaps in `log`. */
-static const char *link_and_add(struct arena *a, void *link, const char *log)
+static uint32_t capability(const struct arena *a)
 {
-	const struct buf *text = &patches()->text;
-	void *code = NULL;
-	size_t bytes = 0;
-	int result;
+	int major = 0, minor = 0;
 
-	if (driver.cuLinkAddData_v2(
-		    link, CU_LINK_PTX, text->data, text->size, "xpuprof", 0, NULL, NULL) ||
-		driver.cuLinkComplete(link, &code, &bytes))
-		return *log ? log : "the driver does not compile them";
-	result = sanitizer.AddPatches(code, a->context);
-	return result ? sanitizer_result(result) : NULL;
+	if (driver.cuDeviceGetAttribute(&major, CU_CAPABILITY_MAJOR, a->device) ||
+		driver.cuDeviceGetAttribute(&minor, CU_CAPABILITY_MINOR, a->device))
+		return 0;
+	return (uint32_t)(major * 10 + minor);
+}
+
+/* Code for this GPU, or else for the latest before it that is compatible: of its generation. NULL:
+ * there is none. */
+static const void *code_for(uint32_t sm)
+{
+	const struct probe_plan *plan = link_to_xpuprof.plan;
+	const struct probe_patches *all = link_in_plan(plan->patches_at), *best = NULL;
+
+	for (uint32_t i = 0; i < plan->patch_count; i++)
+		if (all[i].sm / 10 == sm / 10 && all[i].sm <= sm && (!best || all[i].sm > best->sm))
+			best = &all[i];
+	return best ? link_in_plan(best->at) : NULL;
 }
 
 static bool add_patches(struct arena *a)
 {
-	char log[LOG_BYTES] = "";
-	int options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
-	void *values[] = {(void *)PTX_PATCH_REGISTERS, log, (void *)(sizeof(log) - 1)};
-	const char *why = "this driver has no linker";
-	void *link = NULL;
+	const void *code = code_for(capability(a));
+	const char *why = "NVIDIA's assembler made none for this GPU";
+	int result = code ? sanitizer.AddPatches(code, a->context) : SANITIZER_ACCEPTED;
 
-	if (driver.cuLinkCreate_v2 && driver.cuLinkAddData_v2 && driver.cuLinkComplete &&
-		driver.cuLinkDestroy && !driver.cuLinkCreate_v2(3, options, values, &link)) {
-		why = link_and_add(a, link, log);
-		(void)driver.cuLinkDestroy(link);
-	}
-	if (why)
+	if (result)
+		why = sanitizer_result(result);
+	if (!code || result)
 		send_failure("the programs are not taken as patches", why);
-	return !why;
+	return code && !result;
 }
 
 static cu_address record_at(const struct patching *p, uint32_t number)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVIDIA's assembler (ptxas) makes functions for machine code of the plan's programs (ptx/patch.h):
+ * once for each kind of GPU that it knows, before the command runs, as nobody knows then which of
+ * them the command will use.
+ *
+ * It runs as the user whose command that is.
+ */
+#pragma once
+
+#include "base/user.h"
+#include "probe/plan.h"
+
+/* Adds them to a plan that is not sealed. 0, also where no program can be such a function; or -errno
+ * with error_text: -ENOEXEC, the assembler makes none, and why. */
+int assembler_add_patches(struct plan *p, const char *assembler, const struct user *u);
