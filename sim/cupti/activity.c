@@ -140,8 +140,6 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 	r->launchType = k->flags & SIM_COOPERATIVE
 				? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
 				: CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-	if (run->graph_node)
-		sim_cupti_followed();
 	r->graphNodeId = run->graph_node;
 	r->graphId = run->graph;
 	r->channelID = s->id;

@@ -164,6 +164,7 @@ SIM_EXPORT CUptiResult cuptiSubscribe(
 		return why;
 	if (xpuprof_sim_driver()->faults.subscriber_before || atomic_exchange(&cb.subscribed, true))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	sim_cupti_used(SIM_SUBSCRIBED);
 	cb.subscriber.callback = callback;
 	cb.subscriber.userdata = userdata;
 	*subscriber = &cb.subscriber;
@@ -244,7 +245,7 @@ static CUptiResult want_range(CUpti_SubscriberHandle subscriber, CUpti_CallbackD
 		want(domain, id, on);
 	pthread_mutex_unlock(&cb.lock);
 	if (on && domain == CUPTI_CB_DOMAIN_RESOURCE)
-		sim_cupti_followed();
+		sim_cupti_used(SIM_FOLLOWED);
 	return CUPTI_SUCCESS;
 }
 

@@ -25,8 +25,7 @@ void sim_cupti_marker(CUpti_ActivityFlag flag, uint32_t id, const char *name, co
 void sim_cupti_sample(CUstream stream, const struct sim_kernel *kernel, const struct sim_run *run);
 void sim_cupti_context_destroying(bool begins);
 void sim_cupti_context_gone(CUcontext context);
-/* Callbacks of resources were switched on, or a graph ran whose kernels are recorded. */
-void sim_cupti_followed(void);
+void sim_cupti_used(enum sim_unsampled how);
 
 /* callbacks.c */
 void sim_cupti_report_module(uint32_t id, const char *image, size_t size);

@@ -6,9 +6,9 @@
  * one for each kernel (or launch, in serialized mode), until they are fetched.
  *
  * Modules that were loaded before sampling was enabled are known where start and stop are
- * controlled, it is enabled for the first time, and until then callbacks of resources were off and
- * no kernels of graphs recorded (NVIDIA's CUPTI knows some of them elsewhere, too, if they are
- * launched again). Records of kernels are to be enabled before.
+ * controlled, but for functions of graphs that were replayed between the first subscriber and the
+ * first time that sampling was enabled, and all that were launched after callbacks of resources
+ * were on. Records of kernels are to be enabled before.
  *
  * To switch sampling on or off from outside of any call of the program's hangs for good when
  * another thread is in a call of the driver, also one that comes in the meantime.
@@ -64,7 +64,6 @@ struct sampler {
 	bool controlled; /* only what runs between Start and Stop is sampled */
 	bool started;
 	uint32_t first_module; /* earlier ones are unknown */
-	bool knows_earlier;    /* if start and stop are controlled */
 	CUpti_PCSamplingData *rest;
 	struct run *runs, **last_run;
 	struct tally *tallies;
@@ -91,7 +90,6 @@ static struct {
 	uint64_t samples;	/* so far, for the fault that drops every nth */
 	uint64_t dropped;
 	_Atomic uint64_t enabled; /* times, for the fault that hangs */
-	_Atomic bool followed;	  /* before it was sampled: what is loaded is not known then */
 	bool doomed;		  /* a device was sampled by two: CUPTI will end */
 	struct made *made;
 } pc = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
@@ -132,7 +130,8 @@ static void note_run(struct sampler *s, const struct sim_kernel *k, const struct
 	r->duration_ns = run->end_ns - run->start_ns;
 	r->multiprocessors = min64(MULTIPROCESSORS, (uint64_t)k->grid.x * k->grid.y * k->grid.z);
 	r->correlation = run->correlation;
-	r->unknown = k->function->module && k->function->module->id < s->first_module;
+	r->unknown = k->function->nameless ||
+		     (k->function->module && k->function->module->id < s->first_module);
 	*s->last_run = r;
 	s->last_run = &r->next;
 }
@@ -425,10 +424,10 @@ void sim_cupti_context_destroying(bool begins)
 	pc.destroying += begins ? 1 : -1;
 }
 
-void sim_cupti_followed(void)
+void sim_cupti_used(enum sim_unsampled how)
 {
-	if (!pc.enabled)
-		pc.followed = true;
+	if (!pc.enabled && how > xpuprof_sim_tools.unsampled)
+		xpuprof_sim_tools.unsampled = how;
 }
 
 /* CUPTI has torn the context's sampling down when its end has been reported. */
@@ -521,7 +520,6 @@ static CUptiResult enable(CUcontext context)
 		.context = context,
 		.period = DEFAULT_PERIOD,
 		.first_module = xpuprof_sim_driver()->next_module,
-		.knows_earlier = pc.enabled == 1 && !pc.followed,
 	};
 	s->last_run = &s->runs;
 	xpuprof_sim_tools.sampled = ++pc.sampled > 0;
@@ -550,6 +548,7 @@ SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 						       : (CUptiResult)faults()->stalls_refused;
 	if (result)
 		return result;
+	xpuprof_sim_tools.unsampled = SIM_SAMPLED;
 	if (++pc.enabled == faults()->stalls_hang)
 		pause_for_good();
 	if (!xpuprof_sim_is_inside())
@@ -643,7 +642,7 @@ static CUptiResult set(struct sampler *s, CUpti_PCSamplingConfigurationInfo *inf
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
 		s->controlled =
 			info->attributeData.enableStartStopControlData.enableStartStopControl;
-		if (s->controlled && s->knows_earlier)
+		if (s->controlled)
 			s->first_module = 0;
 		return CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:

@@ -157,6 +157,7 @@ struct CUfunc_st {
 	enum sim_magic magic;
 	const char *name; /* lives for ever */
 	CUmodule module;
+	_Atomic bool nameless; /* it ran while samples of what runs then have no names */
 	const struct sim_ptx_kernel *code; /* NULL: it computes nothing */
 	struct CUfunc_st *next;
 	uint64_t fixed_ns; /* from its name; 0: computed */

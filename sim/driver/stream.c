@@ -199,6 +199,18 @@ uint64_t sim_stream_begin(CUstream s)
 	return later(now + SUBMIT_NS, idle_time(s));
 }
 
+static void note_nameless(const struct sim_work *work, const struct sim_run *run)
+{
+	enum sim_unsampled how =
+		atomic_load_explicit(&xpuprof_sim_tools.unsampled, memory_order_relaxed);
+
+	if (how == SIM_SAMPLED || work->type != CU_GRAPH_NODE_TYPE_KERNEL ||
+		(how == SIM_SUBSCRIBED && !run->graph_node))
+		return;
+	if (!atomic_load_explicit(&work->kernel.function->nameless, memory_order_relaxed))
+		work->kernel.function->nameless = true;
+}
+
 void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run)
 {
 	struct sim_tools *tools = &xpuprof_sim_tools;
@@ -206,6 +218,7 @@ void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run
 	run->end_ns =
 		later(run->start_ns + sim_work_duration(work, s->submitted), run->computed_ns);
 	sim_board_note(s->context->device, work, run);
+	note_nameless(work, run);
 	if (!atomic_load_explicit(&tools->records, memory_order_relaxed) &&
 		!atomic_load_explicit(&tools->sampled, memory_order_relaxed))
 		return;

@@ -68,6 +68,13 @@ struct sim_call {
 	uint8_t entered; /* ENTER was reported, so EXIT must be */
 };
 
+/* Functions that run before instructions are sampled for the first time, and so have no names then. */
+enum sim_unsampled {
+	SIM_SAMPLED = 0, /* or nobody has subscribed */
+	SIM_SUBSCRIBED,	 /* those of graphs */
+	SIM_FOLLOWED,	 /* callbacks of resources were switched on: all */
+};
+
 struct sim_work;
 struct sim_run;
 
@@ -77,6 +84,7 @@ struct sim_tools {
 	_Atomic uint8_t queued;	 /* queued and submitted times are wanted */
 	_Atomic uint8_t records; /* some kind of work is to be recorded */
 	_Atomic uint8_t sampled; /* some context's instructions are sampled */
+	_Atomic uint8_t unsampled; /* enum sim_unsampled */
 	_Atomic int inside;	 /* threads in calls of the driver */
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];

@@ -81,9 +81,9 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"always was in a call of the driver: record for longer, or start it with 'xpuprof "
 		"record --stalls -- COMMAND'",
 	[WIRE_STALLS_NAMELESS] =
-		"instructions of code that a program had loaded before were sampled without names: "
-		"CUPTI knows that code only if nobody has sampled the process before, nor followed "
-		"what it loads: start it with 'xpuprof record --stalls -- COMMAND'",
+		"instructions of functions that a program has in CUDA graphs were sampled without "
+		"names, as CUPTI has none of what runs in a graph before it samples: start it with "
+		"'xpuprof record --stalls -- COMMAND'",
 };
 // clang-format on
 

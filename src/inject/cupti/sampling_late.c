@@ -18,13 +18,13 @@
  * does not keep step with the program.
  *
  * With control of start and stop, instructions of modules are sampled that were loaded before.
- * Their code is not to be had: only their functions' names. CUPTI knows these where sampling is
- * enabled for the first time in the process, and only plain launches were made before while it
- * followed the program: no launch with callbacks of resources (CUPTI_DOMAIN_RESOURCE) on, and none
- * of a graph with records of kernels on. Else it counts samples of such modules as those of unknown
- * kernels, for as long as the process runs. Records cannot be switched on after sampling. So they
- * are while calls are held, and the recording begins then. If nobody comes out of calls for
- * FIRST_NS, it begins without.
+ * Their code is not to be had: only their functions' names. Of functions that ran between the first
+ * subscriber of the process and the first time that sampling was enabled, CUPTI has none, for as
+ * long as the process runs, if that was in a graph, or with callbacks of resources
+ * (CUPTI_DOMAIN_RESOURCE) on: it counts their samples as those of unknown kernels. And there is a
+ * subscriber before calls can be held. Records cannot be switched on after sampling. So they are
+ * while calls are held, and the recording begins then. If nobody comes out of calls for FIRST_NS,
+ * it begins without.
  *
  * A context that ends is switched off by the thread that ends it, in the callback for that. It is
  * itself in a call, which CUPTI bears: only others must not be.
@@ -50,6 +50,7 @@
 #define FIRST_NS	1000000000ull
 #define NOBODY_NS	300000000ull /* nobody has called for so long, from the beginning */
 #define JUDGED		500	     /* samples that say whether CUPTI knows the code */
+#define NAMELESS_PART	8	     /* kernels of the driver's copies and sets are fewer */
 /* Beside results of CUPTI's: a step took so long that threads went on, or it cannot be switched
  * off. */
 #define HOLD_LOST (-1)
@@ -373,14 +374,13 @@ void sampling_late_give_up(void)
 		refuse_simply(late.why);
 }
 
-/* Enough samples have come to say whether CUPTI knows what they are of. */
+/* Whether CUPTI knows what samples are of, as soon as enough have come. */
 static void judge(const struct sampling_slot *p)
 {
-	if (late.judged || p->samples < JUDGED)
+	if (late.judged || p->samples < JUDGED || p->without_code <= p->samples / NAMELESS_PART)
 		return;
 	late.judged = true;
-	if (p->without_code > p->samples / 2)
-		sampling_report_refusal(p, WIRE_STALLS_NAMELESS, 0);
+	sampling_report_refusal(p, WIRE_STALLS_NAMELESS, 0);
 }
 
 uint64_t sampling_late_sleep_ns(uint64_t most_ns)

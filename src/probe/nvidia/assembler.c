@@ -54,7 +54,8 @@ static void close_files(const struct files *f)
 /* The child, which makes system calls only. */
 static _Noreturn void execute(const struct files *f, char *const *arguments, const struct user *u)
 {
-	const struct rlimit seconds = {SECONDS, SECONDS}, none = {0, 0}, bytes = {CODE_MAX, CODE_MAX};
+	const struct rlimit seconds = {SECONDS, SECONDS}, none = {0, 0},
+			    bytes = {CODE_MAX, CODE_MAX};
 	sigset_t empty;
 
 	sigemptyset(&empty);

@@ -28,8 +28,8 @@ static int take_chosen(const char *chosen, const char *name, int rights, struct 
 	if (chosen[0] != '/')
 		return error_set(-EINVAL, "%s is not a whole path: '%s'", name, chosen);
 	if (access(chosen, rights))
-		return error_errno(-errno, "cannot %s '%s' (%s)",
-			rights == X_OK ? "run" : "read", chosen, name);
+		return error_errno(-errno, "cannot %s '%s' (%s)", rights == X_OK ? "run" : "read",
+			chosen, name);
 	buf_puts(ret, chosen);
 	return ret->failed ? error_memory(NULL) : 0;
 }

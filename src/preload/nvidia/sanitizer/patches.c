@@ -18,7 +18,7 @@
 
 #define KERNELS_MAX   65536u /* of a module */
 #define UNPATCHED_MAX 4096u  /* of a module that are sent */
-#define WORD_BYTES    256 /* before the records: whether programs run */
+#define WORD_BYTES    256    /* before the records: whether programs run */
 
 /* What a context has. */
 struct patching {
@@ -31,7 +31,7 @@ static struct patching patchings[PROBE_ARENAS_MAX];
 
 /* A kernel of a module. Names are the driver's, and live as long as the kernel. */
 struct named {
-	void *kernel; /* a library's, or the function of a module */
+	void *kernel;	  /* a library's, or the function of a module */
 	const char *name; /* NULL: it is not known */
 	uint64_t bodies[PTX_PATCH_BODIES / 64];
 	int count; /* of the programs that are for it */
