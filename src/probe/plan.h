@@ -45,9 +45,9 @@ struct plan_kernel_value {
 	uint64_t offset, bytes, number;
 };
 
-/* The programs as functions for machine code, for one kind of GPU (ptx/patch.h). */
+/* The programs as functions for machine code, for one kind of GPU. */
 struct plan_patches {
-	uint32_t sm; /* 90: sm_90 */
+	uint32_t sm; /* the compute capability times 10 */
 	struct buf code;
 };
 

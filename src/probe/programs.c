@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "ebpf/tools/tools.h"
-#include "probe/nvidia/assembler.h"
+#include "probe/assembler.h"
 
 #define TURN_MS	    125
 #define TURN_MS_MAX 60000

@@ -15,7 +15,7 @@ struct programs {
 	/* "PROGRAM=FILE:FUNCTION": where programs for the kernel run, PROGRAMS_ATTACH_MAX at most */
 	struct vec(const char *) attach;
 	struct plan_options plan;
-	const char *assembler; /* NVIDIA's, for kernels of machine code; NULL: these run without */
+	const char *assembler; /* the vendor's, for machine code; NULL: that runs without */
 };
 
 /* Of an option, whose target they are: how long a turn is, in ms (NULL: as usual). 0, or -1 with

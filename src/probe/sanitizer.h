@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs in machine code need of CUDA's toolkit. */
+/* What programs in machine code need of the vendor's toolkit. */
 #pragma once
 
 #include "base/buf.h"
 
 struct sanitizer_paths {
-	struct buf library;   /* NVIDIA's Sanitizer library */
-	struct buf assembler; /* ptxas */
+	struct buf library; /* which has them called */
+	struct buf assembler;
 };
 
 #define SANITIZER_PATHS_INIT                                                                       \

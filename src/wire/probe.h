@@ -138,10 +138,10 @@ struct probe_body {
 	uint32_t unused;
 };
 
-/* Functions of the programs for machine code, as NVIDIA's assembler makes them for one kind of GPU. */
+/* Functions of the programs for machine code, as the vendor's assembler makes them for one kind. */
 struct probe_patches {
 	uint64_t at, bytes;
-	uint32_t sm; /* 90: sm_90 */
+	uint32_t sm; /* the compute capability times 10 */
 	uint32_t unused;
 };
 

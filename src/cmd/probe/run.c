@@ -238,7 +238,7 @@ static const char *user_getenv(void *user, const char *name)
 	return target_user_getenv(user, name);
 }
 
-/* The library in the command loads NVIDIA's. */
+/* The library in the command loads the vendor's. */
 static int set_sanitizer(struct run *r)
 {
 	int error = sanitizer_find(user_getenv, &r->user, &r->sanitizer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probe/nvidia/assembler.h"
+#include "probe/assembler.h"
 
 #include <errno.h>
 #include <fcntl.h>

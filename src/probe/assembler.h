@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVIDIA's assembler (ptxas) makes functions for machine code of the plan's programs (ptx/patch.h):
+ * The vendor's assembler makes functions for machine code of the plan's programs:
  * once for each kind of GPU that it knows, before the command runs, as nobody knows then which of
  * them the command will use.
  *
