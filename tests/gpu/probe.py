@@ -193,6 +193,9 @@ def check_sanitizer():
             found, _, said = run_probed(program, "--sanitizer", "-k", kernel, tool)
             got = found_of(found) if found else None
             result(got == of(*counts), f"{tool} of {kernel}, machine code: {counts[0]} launches", got, of(*counts), said)
+    for tool in ("memtrace", "divergence", "memheat", "threadscheduling", "kernelretsnoop", "launchlate"):
+        found, launched, said = run_probed(program, "--sanitizer", tool)
+        result(len(launched) == 6 and len(found["kernels"]) == 6, f"{tool} in all kernels, machine code", found, launched, said)
 
 
 def check_triton():
