@@ -6,7 +6,7 @@
  *
  *	probed PTX MODE [HOW [LAUNCHES]]
  *
- * In the mode "checked" it launches LAUNCHES times.
+ * In the mode "checked" it launches LAUNCHES times. PROBED_KERNEL is another name of the kernel.
  *
  * HOW it gets at the driver's functions: "dlsym" (default), "procaddress"; the program probed_linked
  * is linked with the driver.
@@ -44,7 +44,7 @@ static struct {
 } d;
 
 static char *text;
-static const char *path;
+static const char *path, *kernel = "vector_add";
 static float a[COUNT], b[COUNT];
 static int launches;
 
@@ -178,7 +178,7 @@ static CUfunction load(CUmodule *ret)
 	CUfunction f;
 
 	OK(d.cuModuleLoadData(ret, text));
-	OK(d.cuModuleGetFunction(&f, *ret, "vector_add"));
+	OK(d.cuModuleGetFunction(&f, *ret, kernel));
 	return f;
 }
 
@@ -220,7 +220,7 @@ static void mode_options(void)
 	(void)info;
 	context_new();
 	OK(d.cuModuleLoadDataEx(&m, text, 2, options, values));
-	OK(d.cuModuleGetFunction(&f, m, "vector_add"));
+	OK(d.cuModuleGetFunction(&f, m, kernel));
 	run(f, 3);
 }
 
@@ -231,7 +231,7 @@ static void mode_file(void)
 
 	context_new();
 	OK(d.cuModuleLoad(&m, path));
-	OK(d.cuModuleGetFunction(&f, m, "vector_add"));
+	OK(d.cuModuleGetFunction(&f, m, kernel));
 	run(f, 3);
 }
 
@@ -243,7 +243,7 @@ static void mode_library(void)
 
 	OK(d.cuLibraryLoadData(&l, text, NULL, NULL, 0, NULL, NULL, 0));
 	context_new();
-	OK(d.cuLibraryGetKernel(&k, l, "vector_add"));
+	OK(d.cuLibraryGetKernel(&k, l, kernel));
 	run((CUfunction)k, 3);
 	OK(d.cuLibraryUnload(l));
 }
@@ -500,6 +500,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	path = argv[1];
+	if (getenv("PROBED_KERNEL"))
+		kernel = getenv("PROBED_KERNEL");
 	if (argc > 4)
 		checked_launches = strtol(argv[4], NULL, 10);
 	read_text();
