@@ -12,7 +12,6 @@
 
 /* Packets are compressed together: more of them compress little better, and take longer to show. */
 #define BLOCK_BYTES ((size_t)512 << 10)
-#define LEVEL	    1
 
 #define SEQUENCE 1
 #define MAPPING	 1
@@ -96,7 +95,7 @@ int packets_init(struct packets *p, struct output *o, const struct tree *t)
 	*p = (struct packets){.output = o, .tree = t};
 	if (interner_new(&p->names) || interner_new(&p->values))
 		return error_memory(SUBJECT);
-	return compressor_new(&p->compressor, LEVEL);
+	return compressor_new(&p->compressor);
 }
 
 void packets_release(struct packets *p)
