@@ -13,7 +13,7 @@ enum { VARINT = 0, FIXED64 = 1, SIZED = 2 };
 
 #define VARINT_MAX 10
 
-static size_t encode(uint8_t bytes[VARINT_MAX], uint64_t value)
+static inline size_t encode(uint8_t *bytes, uint64_t value)
 {
 	size_t n = 0;
 
@@ -21,6 +21,11 @@ static size_t encode(uint8_t bytes[VARINT_MAX], uint64_t value)
 		bytes[n++] = (uint8_t)(value | 0x80);
 	bytes[n++] = (uint8_t)value;
 	return n;
+}
+
+static inline size_t encode_tag(uint8_t *bytes, uint32_t field, unsigned int type)
+{
+	return encode(bytes, (uint64_t)field << 3 | type);
 }
 
 void protobuf_packed(struct buf *b, uint64_t value)
@@ -36,16 +41,27 @@ static void put_tag(struct buf *b, uint32_t field, unsigned int type)
 
 void protobuf_number(struct buf *b, uint32_t field, uint64_t value)
 {
-	put_tag(b, field, VARINT);
-	protobuf_packed(b, value);
+	uint8_t *end;
+
+	if (!buf_reserve(b, 2 * VARINT_MAX))
+		return;
+	end = (uint8_t *)b->data + b->size;
+	end += encode_tag(end, field, VARINT);
+	end += encode(end, value);
+	b->size = (size_t)(end - (uint8_t *)b->data);
 }
 
 void protobuf_fixed(struct buf *b, uint32_t field, uint64_t value)
 {
 	uint64_t little = htole64(value);
+	uint8_t *end;
 
-	put_tag(b, field, FIXED64);
-	buf_append(b, &little, sizeof(little));
+	if (!buf_reserve(b, VARINT_MAX + sizeof(little)))
+		return;
+	end = (uint8_t *)b->data + b->size;
+	end += encode_tag(end, field, FIXED64);
+	memcpy(end, &little, sizeof(little));
+	b->size = (size_t)(end - (uint8_t *)b->data) + sizeof(little);
 }
 
 void protobuf_double(struct buf *b, uint32_t field, double value)
@@ -80,13 +96,17 @@ size_t protobuf_begin(struct buf *b, uint32_t field)
 
 void protobuf_end(struct buf *b, size_t mark)
 {
+	size_t size = b->size - mark, n;
 	uint8_t bytes[VARINT_MAX];
-	size_t size = b->size - mark, n = encode(bytes, size);
 
-	if (b->failed || !buf_reserve(b, VARINT_MAX))
+	if (size < 0x80 && !b->failed) {
+		b->data[mark - 1] = (char)size;
 		return;
-	if (n > 1)
-		memmove(b->data + mark + n - 1, b->data + mark, size);
+	}
+	if (!buf_reserve(b, VARINT_MAX))
+		return;
+	n = encode(bytes, size);
+	memmove(b->data + mark + n - 1, b->data + mark, size);
 	memcpy(b->data + mark - 1, bytes, n);
 	b->size += n - 1;
 }

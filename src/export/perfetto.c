@@ -64,7 +64,7 @@ static int write_sample(struct perfetto *p, const struct profile_sample *s, uint
 {
 	const struct profile_thread *t = profile_thread(p->reader, s->thread);
 	const struct profile_process *process = profile_process(p->reader, t ? t->process : 0);
-	struct buf *b = &p->packets.body;
+	struct buf *b = &p->packets.block;
 	uint64_t track, cpu_ns = 0;
 	size_t mark;
 	int error = t ? track_of_thread(&p->tracks, t, &track) : 0;
@@ -117,7 +117,7 @@ static int write_count(struct perfetto *p, const struct profile_count *c)
 		return error;
 	packet_begin(&p->packets, c->start_ns);
 	packet_event_begin(&p->packets, EVENT_COUNTER, track);
-	protobuf_double(&p->packets.body, EVENT_DOUBLE, c->value);
+	protobuf_double(&p->packets.block, EVENT_DOUBLE, c->value);
 	packet_event_end(&p->packets);
 	p->slices.any = true;
 	return packet_write(&p->packets);
