@@ -20,6 +20,7 @@ struct window {
 	struct vec(uint64_t) busy_until_ns; /* by thread: its last sample */
 	struct order order;
 	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span);
+	void (*expect)(void *arg, const struct profile_event *e);
 	void *arg;
 };
 
@@ -103,6 +104,8 @@ static int flush(struct window *w, size_t keep)
 	for (size_t i = 0; !error && i < out; i++) {
 		const struct held *h = &w->held[w->order.items[i]];
 
+		if (w->expect && i + EVENT_ORDER_AHEAD < out)
+			w->expect(w->arg, &w->held[w->order.items[i + EVENT_ORDER_AHEAD]].event);
 		error = w->handle(w->arg, &h->event, &h->span);
 	}
 	for (size_t i = 0; i < keep; i++)
@@ -165,7 +168,14 @@ int events_in_order(const struct profile_reader *tables,
 	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
 	void *arg)
 {
-	struct window w = {.handle = handle, .arg = arg};
+	return events_in_order_expected(tables, handle, NULL, arg);
+}
+
+int events_in_order_expected(const struct profile_reader *tables,
+	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
+	void (*expect)(void *arg, const struct profile_event *e), void *arg)
+{
+	struct window w = {.handle = handle, .expect = expect, .arg = arg};
 	int error = init(&w);
 
 	error = error ?: read_all(&w, tables);
