@@ -27,7 +27,7 @@ void buf_reset(struct buf *b)
 }
 
 /* Always leaves one byte beyond `size` for the terminating NUL. */
-bool buf_reserve(struct buf *b, size_t extra)
+bool buf_grow(struct buf *b, size_t extra)
 {
 	size_t need, capacity = b->capacity ? b->capacity : 64;
 	char *data;

@@ -26,8 +26,14 @@ void buf_release(struct buf *b);
 void buf_release_for(struct buf *b, struct buf *other);
 /* Empties the buffer and keeps its memory; clears `failed`. */
 void buf_reset(struct buf *b);
+/* What buf_reserve does where there is no room yet. */
+bool buf_grow(struct buf *b, size_t extra);
 /* Makes room for `extra` more bytes; false when memory is short. */
-bool buf_reserve(struct buf *b, size_t extra);
+static inline bool buf_reserve(struct buf *b, size_t extra)
+{
+	/* One byte more is left for the NUL. */
+	return b->capacity - b->size > extra && !b->failed ? true : buf_grow(b, extra);
+}
 void buf_append(struct buf *b, const void *data, size_t size);
 void buf_puts(struct buf *b, const char *text);
 void buf_putc(struct buf *b, char c);

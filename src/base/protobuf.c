@@ -8,44 +8,16 @@
 
 #include "base/printable.h"
 
-/* Wire types: what stands behind a field's number. */
-enum { VARINT = 0, FIXED64 = 1, SIZED = 2 };
-
-#define VARINT_MAX 10
-
-static size_t encode(uint8_t bytes[VARINT_MAX], uint64_t value)
-{
-	size_t n = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[n++] = (uint8_t)(value | 0x80);
-	bytes[n++] = (uint8_t)value;
-	return n;
-}
-
-void protobuf_packed(struct buf *b, uint64_t value)
-{
-	if (buf_reserve(b, VARINT_MAX))
-		b->size += encode((uint8_t *)b->data + b->size, value);
-}
-
-static void put_tag(struct buf *b, uint32_t field, unsigned int type)
-{
-	protobuf_packed(b, (uint64_t)field << 3 | type);
-}
-
-void protobuf_number(struct buf *b, uint32_t field, uint64_t value)
-{
-	put_tag(b, field, VARINT);
-	protobuf_packed(b, value);
-}
-
 void protobuf_fixed(struct buf *b, uint32_t field, uint64_t value)
 {
 	uint64_t little = htole64(value);
+	uint8_t *p;
 
-	put_tag(b, field, FIXED64);
-	buf_append(b, &little, sizeof(little));
+	if (!buf_reserve(b, PROTOBUF_VARINT_MAX + sizeof(little)))
+		return;
+	p = protobuf_put_tag((uint8_t *)b->data + b->size, field, PROTOBUF_FIXED64);
+	memcpy(p, &little, sizeof(little));
+	b->size = (size_t)(p - (uint8_t *)b->data) + sizeof(little);
 }
 
 void protobuf_double(struct buf *b, uint32_t field, double value)
@@ -58,7 +30,7 @@ void protobuf_double(struct buf *b, uint32_t field, double value)
 
 void protobuf_bytes(struct buf *b, uint32_t field, const void *data, size_t size)
 {
-	put_tag(b, field, SIZED);
+	protobuf_packed(b, (uint64_t)field << 3 | PROTOBUF_SIZED);
 	protobuf_packed(b, size);
 	buf_append(b, data, size);
 }
@@ -71,22 +43,15 @@ void protobuf_printable(struct buf *b, uint32_t field, const char *text, size_t 
 	protobuf_end(b, mark);
 }
 
-size_t protobuf_begin(struct buf *b, uint32_t field)
+void protobuf_end_long(struct buf *b, size_t mark)
 {
-	put_tag(b, field, SIZED);
-	protobuf_packed(b, 0);
-	return b->size;
-}
+	size_t size = b->size - mark, n;
+	uint8_t bytes[PROTOBUF_VARINT_MAX];
 
-void protobuf_end(struct buf *b, size_t mark)
-{
-	uint8_t bytes[VARINT_MAX];
-	size_t size = b->size - mark, n = encode(bytes, size);
-
-	if (b->failed || !buf_reserve(b, VARINT_MAX))
+	if (!buf_reserve(b, sizeof(bytes)))
 		return;
-	if (n > 1)
-		memmove(b->data + mark + n - 1, b->data + mark, size);
+	n = (size_t)(protobuf_put(bytes, size) - bytes);
+	memmove(b->data + mark + n - 1, b->data + mark, size);
 	memcpy(b->data + mark - 1, bytes, n);
 	b->size += n - 1;
 }

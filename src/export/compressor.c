@@ -6,47 +6,49 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "base/error.h"
+#include "export/deflate.h"
 
 #define SUBJECT "compressed output"
 
-enum state { EMPTY, GIVEN, DONE, ENDED };
+/* Bits, to wait for one of several. */
+enum state { EMPTY = 1, GIVEN = 2, DONE = 4, ENDED = 8 };
 
 struct compressor {
 	pthread_t thread;
 	bool threaded;
-	int level;
+	struct deflater *deflater;
 	pthread_mutex_t lock; /* of `state` */
 	pthread_cond_t changed;
 	enum state state;
 	struct buf block;
-	Bytef *result;
-	uLongf capacity, size;
+	uint8_t *result;
+	size_t capacity, size;
 	bool failed;
 };
 
 static void compress_block(struct compressor *c)
 {
-	uLong most = compressBound(c->block.size);
+	size_t most = deflate_bound(c->block.size);
 
 	if (most > c->capacity) {
 		free(c->result);
 		c->result = malloc(most);
 		c->capacity = c->result ? most : 0;
 	}
-	c->size = c->capacity;
-	c->failed = !c->result || compress2(c->result, &c->size, (const Bytef *)c->block.data,
-					  c->block.size, c->level) != Z_OK;
+	c->failed = !c->result;
+	if (!c->failed)
+		c->size = deflate_bytes(c->deflater, c->block.data, c->block.size, c->result);
 }
 
-static enum state wait_while(struct compressor *c, enum state state, enum state other)
+/* Waits until the state is one of these; returns which. */
+static enum state wait_for(struct compressor *c, unsigned int states)
 {
 	enum state seen;
 
 	pthread_mutex_lock(&c->lock);
-	while (c->state == state || c->state == other)
+	while (!(c->state & states))
 		pthread_cond_wait(&c->changed, &c->lock);
 	seen = c->state;
 	pthread_mutex_unlock(&c->lock);
@@ -65,7 +67,7 @@ static void *run(void *arg)
 {
 	struct compressor *c = arg;
 
-	while (wait_while(c, EMPTY, DONE) == GIVEN) {
+	while (wait_for(c, GIVEN | ENDED) == GIVEN) {
 		compress_block(c);
 		enter(c, DONE);
 	}
@@ -85,13 +87,15 @@ static bool start(struct compressor *c)
 	return started;
 }
 
-int compressor_new(struct compressor **ret, int level)
+int compressor_new(struct compressor **ret)
 {
 	struct compressor *c = calloc(1, sizeof(*c));
 
-	if (!c)
+	if (!c || deflater_new(&c->deflater)) {
+		free(c);
 		return error_memory(SUBJECT);
-	c->level = level;
+	}
+	c->state = EMPTY;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	c->threaded = start(c);
@@ -101,7 +105,7 @@ int compressor_new(struct compressor **ret, int level)
 
 int compressor_take(struct compressor *c, const void **ret_data, size_t *ret_size)
 {
-	bool any = wait_while(c, GIVEN, GIVEN) == DONE;
+	bool any = wait_for(c, EMPTY | DONE) == DONE;
 
 	if (any && c->failed)
 		return error_memory(SUBJECT);
@@ -127,12 +131,13 @@ void compressor_free(struct compressor *c)
 {
 	if (!c)
 		return;
-	(void)wait_while(c, GIVEN, GIVEN);
+	(void)wait_for(c, EMPTY | DONE);
 	enter(c, ENDED);
 	if (c->threaded)
 		pthread_join(c->thread, NULL);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
+	deflater_free(c->deflater);
 	buf_release(&c->block);
 	free(c->result);
 	free(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are compressed (zlib) by a thread of their own, each while the next one is put
+ * Blocks that are compressed (deflate.h) by a thread of their own, each while the next one is put
  * together:
  *
  *	compressor_take(c, &data, &size)	waits for the block before; write it
@@ -17,7 +17,7 @@
 struct compressor;
 
 /* 0 or -errno with error_text. */
-int compressor_new(struct compressor **ret, int level);
+int compressor_new(struct compressor **ret);
 /* What became of the block that was given last, until the next is given; size 0 if there was none
  * since this was last asked. 0 or -errno with error_text. */
 int compressor_take(struct compressor *c, const void **ret_data, size_t *ret_size);

@@ -64,7 +64,7 @@ static int write_sample(struct perfetto *p, const struct profile_sample *s, uint
 {
 	const struct profile_thread *t = profile_thread(p->reader, s->thread);
 	const struct profile_process *process = profile_process(p->reader, t ? t->process : 0);
-	struct buf *b = &p->packets.body;
+	struct buf *b = &p->packets.block;
 	uint64_t track, cpu_ns = 0;
 	size_t mark;
 	int error = t ? track_of_thread(&p->tracks, t, &track) : 0;
@@ -117,7 +117,7 @@ static int write_count(struct perfetto *p, const struct profile_count *c)
 		return error;
 	packet_begin(&p->packets, c->start_ns);
 	packet_event_begin(&p->packets, EVENT_COUNTER, track);
-	protobuf_double(&p->packets.body, EVENT_DOUBLE, c->value);
+	protobuf_double(&p->packets.block, EVENT_DOUBLE, c->value);
 	packet_event_end(&p->packets);
 	p->slices.any = true;
 	return packet_write(&p->packets);
@@ -160,6 +160,13 @@ static int write_event(void *arg, const struct profile_event *e, const struct ev
 	return write_stacked(p, e, span);
 }
 
+static void expect_event(void *arg, const struct profile_event *e)
+{
+	const struct perfetto *p = arg;
+
+	event_places_expect(&p->places, e);
+}
+
 /* The recording's metadata, and what it lost. */
 static int write_facts(struct perfetto *p, uint64_t start_ns)
 {
@@ -195,7 +202,7 @@ static int write_all(struct perfetto *p)
 	int error = packets_begin(&p->packets, start_ns, realtime_ns);
 
 	error = error ?: write_facts(p, start_ns);
-	error = error ?: events_in_order(p->reader, write_event, p);
+	error = error ?: events_in_order_expected(p->reader, write_event, expect_event, p);
 	return error ?: packets_flush(&p->packets);
 }
 

@@ -12,7 +12,6 @@
 
 /* Packets are compressed together: more of them compress little better, and take longer to show. */
 #define BLOCK_BYTES ((size_t)512 << 10)
-#define LEVEL	    1
 
 #define SEQUENCE 1
 #define MAPPING	 1
@@ -96,7 +95,7 @@ int packets_init(struct packets *p, struct output *o, const struct tree *t)
 	*p = (struct packets){.output = o, .tree = t};
 	if (interner_new(&p->names) || interner_new(&p->values))
 		return error_memory(SUBJECT);
-	return compressor_new(&p->compressor, LEVEL);
+	return compressor_new(&p->compressor);
 }
 
 void packets_release(struct packets *p)
@@ -105,7 +104,6 @@ void packets_release(struct packets *p)
 	interner_free(p->values);
 	vec_release(&p->frames);
 	vec_release(&p->stacks);
-	buf_release(&p->body);
 	buf_release(&p->interned);
 	buf_release(&p->path);
 	buf_release(&p->block);
@@ -113,18 +111,16 @@ void packets_release(struct packets *p)
 	buf_release(&p->compressed_head);
 }
 
-void packet_begin(struct packets *p, uint64_t time_ns)
+void packet_open(struct packets *p)
 {
-	buf_reset(&p->body);
-	protobuf_number(&p->body, PACKET_TIME, time_ns);
-	protobuf_number(&p->body, PACKET_SEQUENCE, SEQUENCE);
+	p->packet = protobuf_begin(&p->block, TRACE_PACKET);
+	protobuf_number(&p->block, PACKET_SEQUENCE, SEQUENCE);
 }
 
-/* The head of a packet of so many bytes. */
-static void put_head(struct buf *b, size_t size)
+void packet_begin(struct packets *p, uint64_t time_ns)
 {
-	protobuf_packed(b, TRACE_PACKET << 3 | SIZED);
-	protobuf_packed(b, size);
+	packet_open(p);
+	protobuf_number(&p->block, PACKET_TIME, time_ns);
 }
 
 /* A packet whose contents are the packets of the block that was given last, compressed. */
@@ -140,7 +136,8 @@ static int write_given(struct packets *p)
 	protobuf_packed(&p->compressed_head, PACKET_COMPRESSED << 3 | SIZED);
 	protobuf_packed(&p->compressed_head, size);
 	buf_reset(&p->path);
-	put_head(&p->path, p->compressed_head.size + size);
+	protobuf_packed(&p->path, TRACE_PACKET << 3 | SIZED);
+	protobuf_packed(&p->path, p->compressed_head.size + size);
 	if (p->path.failed || p->compressed_head.failed)
 		return error_memory(SUBJECT);
 	output_write(p->output, p->path.data, p->path.size);
@@ -168,10 +165,9 @@ int packets_flush(struct packets *p)
 int packet_write(struct packets *p)
 {
 	if (p->interned.size)
-		protobuf_bytes(&p->body, PACKET_INTERNED, p->interned.data, p->interned.size);
-	put_head(&p->block, p->body.size);
-	buf_append(&p->block, p->body.data, p->body.size);
-	if (p->body.failed || p->interned.failed || p->block.failed)
+		protobuf_bytes(&p->block, PACKET_INTERNED, p->interned.data, p->interned.size);
+	protobuf_end(&p->block, p->packet);
+	if (p->block.failed || p->interned.failed)
 		return error_memory(SUBJECT);
 	buf_reset(&p->interned);
 	return p->block.size < BLOCK_BYTES ? 0 : give_block(p);
@@ -284,20 +280,20 @@ void packet_need_stack(struct packets *p, uint32_t node)
 
 void packet_event_begin(struct packets *p, unsigned int type, uint64_t track)
 {
-	p->event = protobuf_begin(&p->body, PACKET_EVENT);
-	protobuf_number(&p->body, EVENT_TYPE, type);
-	protobuf_number(&p->body, EVENT_TRACK, track);
+	p->event = protobuf_begin(&p->block, PACKET_EVENT);
+	protobuf_number(&p->block, EVENT_TYPE, type);
+	protobuf_number(&p->block, EVENT_TRACK, track);
 }
 
 void packet_event_end(struct packets *p)
 {
-	protobuf_end(&p->body, p->event);
+	protobuf_end(&p->block, p->event);
 }
 
 void packet_event_name(struct packets *p, enum packet_category category, uint32_t name)
 {
-	protobuf_number(&p->body, EVENT_CATEGORY, category);
-	protobuf_number(&p->body, EVENT_NAME, name);
+	protobuf_number(&p->block, EVENT_CATEGORY, category);
+	protobuf_number(&p->block, EVENT_NAME, name);
 }
 
 void packet_event_stack(struct packets *p, uint32_t node)
@@ -305,12 +301,12 @@ void packet_event_stack(struct packets *p, uint32_t node)
 	if (node == TREE_ROOT_NODE)
 		return;
 	packet_need_stack(p, node);
-	protobuf_number(&p->body, EVENT_STACK, node);
+	protobuf_number(&p->block, EVENT_STACK, node);
 }
 
 void packet_event_flow(struct packets *p, uint64_t id)
 {
-	protobuf_fixed(&p->body, EVENT_FLOW, id);
+	protobuf_fixed(&p->block, EVENT_FLOW, id);
 }
 
 static void put_argument(
@@ -335,11 +331,11 @@ void packet_text_argument(struct buf *b, enum packet_argument argument, uint32_t
 
 void packet_fact(struct packets *p, const char *name, const char *value)
 {
-	size_t mark = protobuf_begin(&p->body, EVENT_ARGUMENT);
+	size_t mark = protobuf_begin(&p->block, EVENT_ARGUMENT);
 
-	protobuf_printable(&p->body, ARGUMENT_NAME, name, strlen(name));
-	protobuf_printable(&p->body, ARGUMENT_TEXT, value, strlen(value));
-	protobuf_end(&p->body, mark);
+	protobuf_printable(&p->block, ARGUMENT_NAME, name, strlen(name));
+	protobuf_printable(&p->block, ARGUMENT_TEXT, value, strlen(value));
+	protobuf_end(&p->block, mark);
 }
 
 static void put_clock(struct buf *b, uint32_t id, uint64_t time_ns)
@@ -366,22 +362,22 @@ static void put_defaults(struct buf *b)
 
 int packets_begin(struct packets *p, uint64_t start_ns, uint64_t realtime_ns)
 {
-	size_t mark = protobuf_begin(&p->body, PACKET_CLOCKS);
+	size_t mark;
 	int error;
 
-	put_clock(&p->body, CLOCK_IS_MONOTONIC, start_ns);
+	packet_open(p);
+	mark = protobuf_begin(&p->block, PACKET_CLOCKS);
+	put_clock(&p->block, CLOCK_IS_MONOTONIC, start_ns);
 	if (realtime_ns)
-		put_clock(&p->body, CLOCK_IS_REALTIME, start_ns + realtime_ns);
-	protobuf_number(&p->body, CLOCKS_PRIMARY, CLOCK_IS_MONOTONIC);
-	protobuf_end(&p->body, mark);
-	protobuf_number(&p->body, PACKET_SEQUENCE, SEQUENCE);
+		put_clock(&p->block, CLOCK_IS_REALTIME, start_ns + realtime_ns);
+	protobuf_number(&p->block, CLOCKS_PRIMARY, CLOCK_IS_MONOTONIC);
+	protobuf_end(&p->block, mark);
 	error = packet_write(p);
 	if (error)
 		return error;
-	buf_reset(&p->body);
-	protobuf_number(&p->body, PACKET_SEQUENCE, SEQUENCE);
-	protobuf_number(&p->body, PACKET_FLAGS, FLAG_CLEARED);
-	put_defaults(&p->body);
+	packet_open(p);
+	protobuf_number(&p->block, PACKET_FLAGS, FLAG_CLEARED);
+	put_defaults(&p->block);
 	for (uint32_t i = 1; i < PACKET_CATEGORIES; i++)
 		put_entry(&p->interned, INTERNED_CATEGORY, i, categories[i], strlen(categories[i]));
 	for (uint32_t i = 1; i < PACKET_ARGUMENTS; i++)

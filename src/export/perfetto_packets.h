@@ -49,12 +49,12 @@ enum packet_argument {
 struct packets {
 	struct output *output;
 	const struct tree *tree; /* of the stacks */
-	struct buf body;	 /* of the packet that is put together */
+	struct buf block;	 /* packets that are written together; the last is put together */
+	size_t packet;		 /* mark of that one */
 	struct buf interned;	 /* what goes with it */
 	struct interner *names, *values;
 	struct vec(uint8_t) frames, stacks; /* by id: sent */
 	struct buf path;
-	struct buf block; /* packets that are written together */
 	struct compressor *compressor;
 	struct buf compressed_head; /* of the field before them, compressed */
 	size_t event;		    /* mark */
@@ -73,7 +73,8 @@ uint32_t packet_value(struct packets *p, const char *text, size_t size);
 /* Those of a stack are its node. */
 void packet_need_stack(struct packets *p, uint32_t node);
 
-/* A packet; what is put in between is its fields. */
+/* A packet, with or without a time; what is put in between is its fields. */
+void packet_open(struct packets *p);
 void packet_begin(struct packets *p, uint64_t time_ns);
 int packet_write(struct packets *p);
 /* After the last one. */

@@ -89,7 +89,7 @@ static uint64_t launch_key(uint32_t instance, uint32_t correlation)
 static void put_weight(struct slices *s, double weight)
 {
 	if (weight != 1)
-		packet_argument(&s->packets->body, PACKET_WEIGHT, profile_weighed(1, weight));
+		packet_argument(&s->packets->block, PACKET_WEIGHT, profile_weighed(1, weight));
 }
 
 /* GPU work. */
@@ -153,7 +153,7 @@ int slices_work(struct slices *s, const struct profile_event *e, const struct ev
 	uint32_t stack)
 {
 	const struct profile_work *w = &e->work;
-	struct buf *b = &s->packets->body;
+	struct buf *b = &s->packets->block;
 	const struct op_event *op = NULL;
 	uint64_t track = 0;
 	int error = slice_begin(s, e, span, &track);
@@ -204,9 +204,9 @@ int slices_call(struct slices *s, const struct profile_event *e, const struct ev
 	packet_event_name(s->packets, PACKET_CALL, name);
 	if (c->stack)
 		packet_event_stack(s->packets, stack);
-	packet_argument(&s->packets->body, PACKET_CORRELATION, c->correlation);
+	packet_argument(&s->packets->block, PACKET_CORRELATION, c->correlation);
 	if (c->result)
-		packet_argument(&s->packets->body, PACKET_RESULT, (uint32_t)c->result);
+		packet_argument(&s->packets->block, PACKET_RESULT, (uint32_t)c->result);
 	put_weight(s, c->weight);
 	if (s->shows & VIEW_SHOWS_GPU && c->kind != CALL_SYNC && c->kind != CALL_NODE &&
 		!c->observed)
@@ -234,11 +234,11 @@ static int write_wait_part(struct slices *s, const struct profile_event *e,
 	if (w->stack)
 		packet_event_stack(s->packets, stack);
 	if (waker)
-		packet_text_argument(&s->packets->body, PACKET_WAKER,
+		packet_text_argument(&s->packets->block, PACKET_WAKER,
 			value_id(s, profile_thread_name(s->reader, waker, NULL)));
 	if (w->others && reason == w->reason) {
-		packet_argument(&s->packets->body, PACKET_OTHERS, w->others);
-		packet_argument(&s->packets->body, PACKET_OTHERS_NS, w->others_ns);
+		packet_argument(&s->packets->block, PACKET_OTHERS, w->others);
+		packet_argument(&s->packets->block, PACKET_OTHERS_NS, w->others_ns);
 	}
 	return slice_end(s, span, track);
 }
@@ -277,7 +277,7 @@ int slices_sync(struct slices *s, const struct profile_event *e, const struct ev
 	packet_event_name(s->packets, PACKET_WAIT, slices_name(s, name));
 	if (w->stack)
 		packet_event_stack(s->packets, stack);
-	packet_argument(&s->packets->body, PACKET_CORRELATION, w->correlation);
+	packet_argument(&s->packets->block, PACKET_CORRELATION, w->correlation);
 	return slice_end(s, span, track);
 }
 
@@ -287,7 +287,7 @@ int slices_driver(struct slices *s, const struct profile_event *e, const struct 
 {
 	const struct profile_driver *d = &e->driver;
 	const struct profile_thread *t = profile_thread(s->reader, d->thread);
-	struct buf *b = &s->packets->body;
+	struct buf *b = &s->packets->block;
 	uint32_t row = 0;
 	uint64_t track = 0;
 	int error = event_rows_find(s->rows, e, span, &row);
@@ -332,7 +332,7 @@ int slices_marker(struct slices *s, const struct profile_event *e, const struct 
 	packet_event_name(s->packets, PACKET_MARKER,
 		slices_name(s, profile_string(s->reader, m->name, NULL)));
 	if (m->domain)
-		packet_text_argument(&s->packets->body, PACKET_DOMAIN,
+		packet_text_argument(&s->packets->block, PACKET_DOMAIN,
 			value_id(s, profile_string(s->reader, m->domain, NULL)));
 	if (!moment)
 		return slice_end(s, span, track);

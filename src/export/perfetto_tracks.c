@@ -9,7 +9,7 @@
 
 #define SUBJECT "the tracks of the trace"
 
-enum { PACKET_SEQUENCE = 10, PACKET_TRACK = 60 };
+enum { PACKET_TRACK = 60 };
 enum { TRACK_ID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TRACK_COUNTER = 8 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
@@ -47,11 +47,10 @@ static int find(struct tracks *t, unsigned int kind, uint64_t number, uint64_t *
 
 static size_t begin(struct tracks *t, uint64_t id, uint64_t parent)
 {
-	struct buf *b = &t->packets->body;
+	struct buf *b = &t->packets->block;
 	size_t mark;
 
-	buf_reset(b);
-	protobuf_number(b, PACKET_SEQUENCE, 1);
+	packet_open(t->packets);
 	mark = protobuf_begin(b, PACKET_TRACK);
 	protobuf_number(b, TRACK_ID, id);
 	if (parent)
@@ -61,8 +60,8 @@ static size_t begin(struct tracks *t, uint64_t id, uint64_t parent)
 
 static int end(struct tracks *t, size_t mark)
 {
-	protobuf_end(&t->packets->body, mark);
-	t->packets->body.failed |= t->text.failed;
+	protobuf_end(&t->packets->block, mark);
+	t->packets->block.failed |= t->text.failed;
 	return packet_write(t->packets);
 }
 
@@ -70,13 +69,13 @@ static int describe_named(struct tracks *t, uint64_t id, uint64_t parent, const 
 {
 	size_t mark = begin(t, id, parent);
 
-	protobuf_printable(&t->packets->body, TRACK_NAME, name, strlen(name));
+	protobuf_printable(&t->packets->block, TRACK_NAME, name, strlen(name));
 	return end(t, mark);
 }
 
 static int track_of_process(struct tracks *t, const struct profile_process *p, uint64_t *ret)
 {
-	struct buf *b = &t->packets->body;
+	struct buf *b = &t->packets->block;
 	size_t mark, process, size;
 	const char *name;
 	bool is_new;
@@ -96,7 +95,7 @@ static int track_of_process(struct tracks *t, const struct profile_process *p, u
 int track_of_thread(struct tracks *t, const struct profile_thread *thread, uint64_t *ret)
 {
 	const struct profile_process *p = profile_process(reader_of(t), thread->process);
-	struct buf *b = &t->packets->body;
+	struct buf *b = &t->packets->block;
 	uint64_t parent = 0;
 	size_t mark, part, size;
 	const char *name;
@@ -158,7 +157,7 @@ int track_of_counter(struct tracks *t, uint32_t device, uint32_t counter, uint64
 	const char *name = c ? profile_string(reader_of(t), c->name, NULL) : "?";
 	const char *unit = c ? profile_string(reader_of(t), c->unit, NULL) : "";
 	int kind = counter_kind_of(name);
-	struct buf *b = &t->packets->body;
+	struct buf *b = &t->packets->block;
 	uint64_t parent = 0;
 	size_t mark, part;
 	bool is_new;

@@ -40,7 +40,7 @@ static void each_block_comes_back_before_the_next_is_given(void)
 	const void *data;
 	size_t size = 1;
 
-	CHECK(!compressor_new(&c, 1));
+	CHECK(!compressor_new(&c));
 	CHECK(!compressor_take(c, &data, &size) && !size);
 	for (unsigned int i = 0; i < BLOCKS; i++) {
 		if (i)
@@ -63,7 +63,7 @@ static void a_block_may_be_left_where_it_is(void)
 	struct compressor *c = NULL;
 	struct buf block = BUF_INIT;
 
-	CHECK(!compressor_new(&c, 1));
+	CHECK(!compressor_new(&c));
 	make_block(&block, 20);
 	compressor_give(c, &block);
 	compressor_free(c);

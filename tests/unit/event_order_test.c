@@ -65,7 +65,7 @@ static bool is_in_order(size_t first, size_t count)
 }
 
 /* Each event is up to so many places from where it belongs; times need more than 32 bits. */
-static void events_out_of_order_are_ordered(void)
+static void check_blocks(uint64_t apart_ns)
 {
 	const size_t count = EVENT_ORDER_WINDOW * 2 + 1000, block = EVENT_ORDER_WINDOW / 4;
 	const char *path = in_folder("blocks.xpu");
@@ -76,7 +76,7 @@ static void events_out_of_order_are_ordered(void)
 	for (size_t at = 0; at < count; at++) {
 		size_t first = at / block * block,
 		       last = first + block < count ? first + block : count;
-		uint64_t start_ns = (5ull << 31) + (last - 1 - (at - first)) * 100;
+		uint64_t start_ns = (5ull << 31) + (last - 1 - (at - first)) * apart_ns;
 
 		write_call(w, thread, start_ns);
 		expected += start_ns;
@@ -87,6 +87,17 @@ static void events_out_of_order_are_ordered(void)
 	vec_foreach (span, &seen)
 		sum += span->start_ns;
 	CHECK(sum == expected);
+}
+
+static void events_out_of_order_are_ordered(void)
+{
+	check_blocks(100);
+}
+
+/* Times differ by more than 32 bits can say. */
+static void so_are_those_far_apart(void)
+{
+	check_blocks(1u << 20);
 }
 
 static void an_event_that_is_too_late_comes_all_the_same(void)
@@ -138,6 +149,7 @@ int main(void)
 {
 	CHECK(mkdtemp(folder));
 	RUN(events_out_of_order_are_ordered);
+	RUN(so_are_those_far_apart);
 	RUN(an_event_that_is_too_late_comes_all_the_same);
 	RUN(samples_stand_before_their_time_and_never_overlap);
 	vec_release(&seen);

@@ -16,10 +16,12 @@ struct held {
 
 struct window {
 	struct held *held, *spare; /* EVENT_ORDER_WINDOW and half as many */
+	uint64_t *starts_ns;	   /* of those held, together, as they are read more often */
 	size_t count;
 	struct vec(uint64_t) busy_until_ns; /* by thread: its last sample */
 	struct order order;
 	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span);
+	void (*expect)(void *arg, const struct profile_event *e);
 	void *arg;
 };
 
@@ -79,18 +81,29 @@ static int place(struct window *w, const struct profile_event *e, struct event_s
 	return 0;
 }
 
+static void sort_by(struct window *w, uint64_t first_ns, unsigned int shift)
+{
+	for (size_t i = 0; i < w->count; i++)
+		w->order.numbers[i] = (uint32_t)((w->starts_ns[i] - first_ns) >> shift);
+	order_sort(&w->order);
+}
+
 /* Stable: events that begin together stay in the order of the file. */
 static void sort(struct window *w)
 {
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+
 	w->order.count = w->count;
 	for (size_t i = 0; i < w->count; i++) {
 		w->order.items[i] = (uint32_t)i;
-		w->order.numbers[i] = (uint32_t)w->held[i].span.start_ns;
+		if (w->starts_ns[i] < first_ns)
+			first_ns = w->starts_ns[i];
+		if (w->starts_ns[i] > last_ns)
+			last_ns = w->starts_ns[i];
 	}
-	order_sort(&w->order);
-	for (size_t i = 0; i < w->count; i++)
-		w->order.numbers[i] = (uint32_t)(w->held[i].span.start_ns >> 32);
-	order_sort(&w->order);
+	sort_by(w, first_ns, 0);
+	if (w->count && (last_ns - first_ns) >> 32)
+		sort_by(w, first_ns, 32);
 }
 
 /* Hands out all but the last `keep` events. */
@@ -103,11 +116,15 @@ static int flush(struct window *w, size_t keep)
 	for (size_t i = 0; !error && i < out; i++) {
 		const struct held *h = &w->held[w->order.items[i]];
 
+		if (w->expect && i + EVENT_ORDER_AHEAD < out)
+			w->expect(w->arg, &w->held[w->order.items[i + EVENT_ORDER_AHEAD]].event);
 		error = w->handle(w->arg, &h->event, &h->span);
 	}
 	for (size_t i = 0; i < keep; i++)
 		w->spare[i] = w->held[w->order.items[out + i]];
 	memcpy(w->held, w->spare, keep * sizeof(*w->held));
+	for (size_t i = 0; i < keep; i++)
+		w->starts_ns[i] = w->held[i].span.start_ns;
 	w->count = keep;
 	return error;
 }
@@ -119,6 +136,7 @@ static int add(struct window *w, const struct profile_event *e)
 
 	if (placed <= 0)
 		return placed;
+	w->starts_ns[w->count] = span.start_ns;
 	w->held[w->count++] = (struct held){span, *e};
 	return w->count == EVENT_ORDER_WINDOW ? flush(w, EVENT_ORDER_WINDOW / 2) : 0;
 }
@@ -127,7 +145,8 @@ static int init(struct window *w)
 {
 	w->held = malloc(EVENT_ORDER_WINDOW * sizeof(*w->held));
 	w->spare = malloc(EVENT_ORDER_WINDOW / 2 * sizeof(*w->spare));
-	if (!w->held || !w->spare)
+	w->starts_ns = malloc(EVENT_ORDER_WINDOW * sizeof(*w->starts_ns));
+	if (!w->held || !w->spare || !w->starts_ns)
 		return error_memory("the order of events");
 	return order_init(&w->order, EVENT_ORDER_WINDOW);
 }
@@ -165,7 +184,14 @@ int events_in_order(const struct profile_reader *tables,
 	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
 	void *arg)
 {
-	struct window w = {.handle = handle, .arg = arg};
+	return events_in_order_expected(tables, handle, NULL, arg);
+}
+
+int events_in_order_expected(const struct profile_reader *tables,
+	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
+	void (*expect)(void *arg, const struct profile_event *e), void *arg)
+{
+	struct window w = {.handle = handle, .expect = expect, .arg = arg};
 	int error = init(&w);
 
 	error = error ?: read_all(&w, tables);
@@ -173,5 +199,6 @@ int events_in_order(const struct profile_reader *tables,
 	vec_release(&w.busy_until_ns);
 	free(w.held);
 	free(w.spare);
+	free(w.starts_ns);
 	return error;
 }

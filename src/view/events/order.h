@@ -34,3 +34,9 @@ bool event_is_shown(const struct profile_event *e, unsigned int shows);
 int events_in_order(const struct profile_reader *tables,
 	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
 	void *arg);
+/* The same, but `expect` sees most events EVENT_ORDER_AHEAD events before `handle` does: for what
+ * is in memory that takes long to get at (event_places_expect). */
+#define EVENT_ORDER_AHEAD ((size_t)8)
+int events_in_order_expected(const struct profile_reader *tables,
+	int (*handle)(void *arg, const struct profile_event *e, const struct event_span *span),
+	void (*expect)(void *arg, const struct profile_event *e), void *arg);
