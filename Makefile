@@ -57,11 +57,11 @@ $(if $(MICROHTTPD),,$(info this build cannot serve metrics (libmicrohttpd is mis
 
 # A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)
-LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
+LIBS := -Wl,-Bstatic -lbpf -lelf -lz -ldeflate $(if $(LZMA),-llzma) $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
 	$(if $(MICROHTTPD),-lmicrohttpd) \
 	-Wl,-Bdynamic -lpthread -ldl
 else
-LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty -lpthread -ldl
+LIBS := -lbpf -lelf -lz -ldeflate $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty -lpthread -ldl
 endif
 
 MACHINE := $(shell uname -m)

@@ -7,10 +7,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <libdeflate.h>
+
 #include "base/error.h"
-#include "export/deflate.h"
 
 #define SUBJECT "compressed output"
+#define LEVEL	1
 
 /* Bits, to wait for one of several. */
 enum state { EMPTY = 1, GIVEN = 2, DONE = 4, ENDED = 8 };
@@ -18,7 +20,7 @@ enum state { EMPTY = 1, GIVEN = 2, DONE = 4, ENDED = 8 };
 struct compressor {
 	pthread_t thread;
 	bool threaded;
-	struct deflater *deflater;
+	struct libdeflate_compressor *deflate;
 	pthread_mutex_t lock; /* of `state` */
 	pthread_cond_t changed;
 	enum state state;
@@ -30,16 +32,17 @@ struct compressor {
 
 static void compress_block(struct compressor *c)
 {
-	size_t most = deflate_bound(c->block.size);
+	size_t most = libdeflate_zlib_compress_bound(c->deflate, c->block.size);
 
 	if (most > c->capacity) {
 		free(c->result);
 		c->result = malloc(most);
 		c->capacity = c->result ? most : 0;
 	}
-	c->failed = !c->result;
-	if (!c->failed)
-		c->size = deflate_bytes(c->deflater, c->block.data, c->block.size, c->result);
+	c->size = c->result ? libdeflate_zlib_compress(c->deflate, c->block.data, c->block.size,
+				      c->result, c->capacity)
+			    : 0;
+	c->failed = !c->size;
 }
 
 /* Waits until the state is one of these; returns which. */
@@ -91,7 +94,9 @@ int compressor_new(struct compressor **ret)
 {
 	struct compressor *c = calloc(1, sizeof(*c));
 
-	if (!c || deflater_new(&c->deflater)) {
+	if (c)
+		c->deflate = libdeflate_alloc_compressor(LEVEL);
+	if (!c || !c->deflate) {
 		free(c);
 		return error_memory(SUBJECT);
 	}
@@ -137,7 +142,7 @@ void compressor_free(struct compressor *c)
 		pthread_join(c->thread, NULL);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
-	deflater_free(c->deflater);
+	libdeflate_free_compressor(c->deflate);
 	buf_release(&c->block);
 	free(c->result);
 	free(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are compressed (deflate.h) by a thread of their own, each while the next one is put
+ * Blocks that are compressed (zlib's format) by a thread of their own, each while the next one is put
  * together:
  *
  *	compressor_take(c, &data, &size)	waits for the block before; write it
