@@ -235,7 +235,8 @@ static int make_report(struct page_file *f)
 
 static int make_about(struct page_file *f)
 {
-	const struct about_state state = {.column_ns = f->columns.width_ns, .whole = true};
+	const struct about_state state = {
+		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = SIZE_MAX};
 	struct buf text = BUF_INIT;
 	int error = about_json(&text, recording_now(f->recording), &state);
 

@@ -13,6 +13,7 @@ function showAbout() {
 	byId("facts").textContent = timeText(about.elapsed_ns) + began + (about.host ? " \u00b7 " + about.host : "") +
 		(about.simulated ? " \u00b7 simulated GPU" : "") + (about.incomplete ? " \u00b7 not whole: " + about.incomplete : "");
 	showReading(about);
+	showUnlisted();
 	fillFiles();
 }
 
@@ -98,7 +99,7 @@ const filesText = newer => JSON.stringify(newer.recordings);
 
 // Until it is read: what there is of it by then was shown first.
 async function lookAgain() {
-	const file = state.file, newer = await ask("about.json", {partial: 1});
+	const file = state.file, newer = await askAbout();
 	if (newer && file === state.file && (newer.whole !== about.whole || newer.elapsed_ns !== about.elapsed_ns || filesText(newer) !== filesText(about)))
 		takeAbout(newer);
 	else if (newer && file === state.file)
@@ -127,12 +128,12 @@ function showReading(newer) {
 }
 
 async function begin() {
-	about = await ask("about.json", {partial: 1});
+	about = await askAbout();
 	if (!about)
 		return;
 	state.file = fileOfAddress();
 	if (state.file > 1)
-		about = await ask("about.json", {partial: 1});
+		about = await askAbout();
 	if (!about)
 		return;
 	fillViews();
