@@ -326,6 +326,10 @@ static int make_parts(struct page_file *f)
 	error = error ?: recording_finish(f->recording);
 	if (error)
 		return error;
+	if (recording_now(f->recording)->sums.stackless)
+		return error_set(-EFBIG,
+			"there are too many different stacks for a page with all of its data, "
+			"which 'xpuprof view' shows");
 	choose_columns(f);
 	assets_file_head(&f->head);
 	assets_file_end(&f->end);

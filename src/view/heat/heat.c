@@ -425,6 +425,9 @@ int heat_read(struct heat *h, const struct slice_sums *s, const struct profile_r
 
 	if (s->overflow || s->count < 3)
 		return error_set(-ERANGE, "there are no sums by time of this recording");
+	if (s->stackless && w->of == HEAT_FUNCTION)
+		return error_set(
+			-ERANGE, "this recording has too many different stacks for that heatmap");
 	together = (inner(s) + w->columns - 1) / w->columns;
 	h->start_ns = s->start_ns;
 	h->step_ns = together * s->width_ns;
