@@ -29,6 +29,12 @@ function fillViews() {
 	}
 }
 
+// Of what the heatmap is where the address does not say it: of the first that there is.
+function firstHeat() {
+	const kinds = [...byId("what").querySelector("optgroup").children].map(option => option.value);
+	return kinds.find(kind => about.all[kind].rows) || kinds[0];
+}
+
 // What the elements say follows the state, and the other way round.
 function showState() {
 	for (const key of ["view", "by", "what"])
@@ -137,6 +143,7 @@ async function begin() {
 	if (!about)
 		return;
 	fillViews();
+	state.what = firstHeat();
 	takeAddress();
 	compareFiles();
 	makeShades();

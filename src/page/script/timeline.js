@@ -176,11 +176,13 @@ function drawAxis() {
 }
 
 function drawLanes() {
+	const all = eachLane(() => {}, () => {});
+	setStyle(axis.lanes, "height", all + "px");
 	measureAxis();
 	const width = axis.lanes.clientWidth, height = axis.lanes.clientHeight, top = axis.lanes.scrollTop;
 	const context = prepare(axis.canvas, width, height);
 	const seen = (y, tall) => y + tall > top && y < top + height;
-	const all = eachLane((group, y) => seen(y, GROUP_PX) && drawGroup(context, group, y - top, width),
+	eachLane((group, y) => seen(y, GROUP_PX) && drawGroup(context, group, y - top, width),
 		(lane, y) => seen(y, lane.tall) && drawLane(context, lane, y - top, width));
 	setStyle(axis.spacer, "height", Math.max(all - height, 0) + "px");
 }
