@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/json_writer.h"
-#include "page/axis_json.h"
+#include "page/rows_json.h"
 #include "view/fold/command_title.h"
 #include "view/view.h"
 
@@ -71,7 +71,7 @@ int about_json(struct buf *out, const struct recording_reading *g, const struct 
 	json_bool(&w, "whole", state->whole);
 	json_number(&w, "percent_read", state->percent_read);
 	write_views(&w);
-	error = axis_json_rows(&w, &g->axis.rows, r);
+	error = rows_json_about(&w, g, state->lanes_most);
 	write_recordings(&w, state);
 	json_end(&w, '}');
 	return error;

@@ -44,6 +44,7 @@ ASSET("page_script",
 	FILE_TEXT("script/scale.js")
 	FILE_TEXT("script/heat.js")
 	FILE_TEXT("script/heat_rows.js")
+	FILE_TEXT("script/listed.js")
 	FILE_TEXT("script/rows.js")
 	FILE_TEXT("script/markers.js")
 	FILE_TEXT("script/timeline.js")

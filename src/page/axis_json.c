@@ -8,102 +8,10 @@
 #include "base/json_writer.h"
 #include "base/map.h"
 #include "page/ages.h"
-#include "view/names/device.h"
 
 static int short_memory(void)
 {
 	return error_memory("the page");
-}
-
-/* ------------------------------------------------------------------ rows */
-
-/* "python3 (4711)" */
-static void write_process(
-	struct json_writer *w, const struct profile_reader *r, const struct timeline_row *row)
-{
-	const struct profile_process *p = profile_process(r, row->process);
-	struct buf text = BUF_INIT;
-
-	if (p) {
-		buf_puts(&text, profile_string(r, p->comm, NULL));
-		buf_printf(&text, " (%u)", p->pid);
-	}
-	json_text(w, "process", p ? buf_text(&text) : NULL);
-	buf_release_for(&text, w->out);
-}
-
-static void write_thread(
-	struct json_writer *w, const struct profile_reader *r, const struct timeline_row *row)
-{
-	const struct profile_thread *t = profile_thread(r, row->thread);
-	struct buf text = BUF_INIT;
-
-	if (t) {
-		buf_puts(&text, profile_thread_name(r, t, NULL));
-		buf_printf(&text, " (%u)", t->tid);
-		json_number(w, "tid", t->tid);
-	}
-	json_text(w, "thread", t ? buf_text(&text) : NULL);
-	json_bool(w, "profiler", t && profile_is_profiler(r, row->thread));
-	buf_release_for(&text, w->out);
-}
-
-static void write_device(struct json_writer *w, const struct profile_reader *r,
-	const struct device_numbers *numbers, const struct timeline_row *row)
-{
-	const struct profile_device *d = profile_device(r, row->device);
-	struct buf text = BUF_INIT;
-
-	if (d) {
-		uint32_t number = device_number(numbers, r, row->device);
-
-		buf_printf(&text, "GPU %u: ", number);
-		buf_puts(&text, profile_string(r, d->name, NULL));
-		json_number(w, "gpu", number);
-	}
-	json_text(w, "device", d ? buf_text(&text) : NULL);
-	buf_release_for(&text, w->out);
-}
-
-/* What only rows of its kind have. */
-static void write_own(
-	struct json_writer *w, const struct profile_reader *r, const struct timeline_row *row)
-{
-	const struct profile_counter *c = profile_counter(r, row->counter);
-
-	if (row->kind == TIMELINE_COUNTER && c && c->unit)
-		json_text(w, "unit", profile_string(r, c->unit, NULL));
-	if (row->kind == TIMELINE_MARKERS)
-		json_number(w, "depth", row->depth);
-}
-
-int axis_json_rows(
-	struct json_writer *w, const struct timeline_rows *rows, const struct profile_reader *r)
-{
-	struct device_numbers numbers;
-	struct buf name = BUF_INIT;
-	int error = device_numbers_init(&numbers, r);
-
-	if (error)
-		return error;
-	json_begin(w, "rows", '[');
-	vec_foreach (row, &rows->items) {
-		json_begin(w, NULL, '{');
-		json_text(w, "kind", timeline_kind_name(row->kind));
-		buf_reset(&name);
-		timeline_row_name(r, row, &name);
-		json_text(w, "name", buf_text(&name));
-		write_own(w, r, row);
-		write_process(w, r, row);
-		write_thread(w, r, row);
-		write_device(w, r, &numbers, row);
-		json_number(w, "count", row->count);
-		json_number(w, "time_ns", row->time_ns);
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-	buf_release_for(&name, w->out);
-	return 0;
 }
 
 /* ------------------------------------------------------------------ names */

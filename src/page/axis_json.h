@@ -27,10 +27,6 @@ int axis_names_index(
 	struct axis_names *n, enum timeline_kind kind, struct timeline_what what, uint64_t *ret);
 void axis_names_release(struct axis_names *n);
 
-/* "rows": [{"kind", "name", "process", "thread", "device", "count", "time_ns", "profiler"}, ...];
- * of counters "unit", of markers "depth" */
-int axis_json_rows(
-	struct json_writer *w, const struct timeline_rows *rows, const struct profile_reader *r);
 /* "names": by index */
 void axis_names_json(
 	struct json_writer *w, const struct axis_names *names, const struct profile_reader *r);

@@ -235,7 +235,8 @@ static int make_report(struct page_file *f)
 
 static int make_about(struct page_file *f)
 {
-	const struct about_state state = {.column_ns = f->columns.width_ns, .whole = true};
+	const struct about_state state = {
+		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = SIZE_MAX};
 	struct buf text = BUF_INIT;
 	int error = about_json(&text, recording_now(f->recording), &state);
 
@@ -325,6 +326,10 @@ static int make_parts(struct page_file *f)
 	error = error ?: recording_finish(f->recording);
 	if (error)
 		return error;
+	if (recording_now(f->recording)->sums.stackless)
+		return error_set(-EFBIG,
+			"there are too many different stacks for a page with all of its data, "
+			"which 'xpuprof view' shows");
 	choose_columns(f);
 	assets_file_head(&f->head);
 	assets_file_end(&f->end);

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/printable.h"
 #include "page/ages.h"
 #include "view/fold/event_nodes.h"
 #include "view/names/label.h"
+#include "view/names/stream_name.h"
 
 #define SUBJECT "the page"
 
@@ -95,6 +97,83 @@ static void write_nodes(struct file_sums *f)
 	json_end(&f->w, ']');
 }
 
+/* Frames of a process, a device and a stream that a node stands on. */
+struct place {
+	int64_t frames[3];
+};
+
+static struct place place_of(const struct file_sums *f, uint32_t node)
+{
+	static const enum tree_kind kinds[] = {TREE_PROCESS, TREE_DEVICE, TREE_STREAM};
+	const struct tree_frame *frames = tree_frames(f->tree);
+	const struct tree_node *nodes = tree_nodes(f->tree);
+	struct place p = {{-1, -1, -1}};
+
+	for (; node; node = nodes[node].parent)
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			if (frames[nodes[node].frame].kind == kinds[i])
+				p.frames[i] = nodes[node].frame;
+	return p;
+}
+
+struct naming {
+	struct file_sums *f;
+	const struct profile_reader *reader;
+	struct device_numbers numbers;
+	struct interner *places; /* that have a name */
+	struct buf name, text;
+};
+
+static void write_stream(struct naming *n, const struct place *p, uint32_t op)
+{
+	struct json_writer *w = &n->f->w;
+
+	buf_reset(&n->name);
+	buf_reset(&n->text);
+	stream_name(n->reader, &n->numbers, op, &n->name);
+	printable_put(&n->text, buf_text(&n->name), n->name.size);
+	json_key(w, NULL);
+	buf_printf(w->out, "%" PRId64 ",%" PRId64 ",%" PRId64 ",", p->frames[0], p->frames[1],
+		p->frames[2]);
+	json_string(w->out, buf_text(&n->text), n->text.size);
+}
+
+static int name_stream_of(struct naming *n, const struct gather_key *key, uint32_t node)
+{
+	struct place p;
+	uint32_t id;
+	int is_new;
+
+	if (key->event != EVENT_WORK || !node)
+		return 0;
+	p = place_of(n->f, node);
+	if (interner_add(n->places, &p, sizeof(p), &id, &is_new))
+		return error_memory(SUBJECT);
+	if (is_new)
+		write_stream(n, &p, key->op);
+	return 0;
+}
+
+static int write_streams(
+	struct file_sums *f, const struct profile_reader *r, const uint32_t *spread_nodes)
+{
+	const struct slice_sums *s = f->sums;
+	struct naming n = {.f = f, .reader = r};
+	int error = interner_new(&n.places) ? error_memory(SUBJECT)
+					    : device_numbers_init(&n.numbers, r);
+
+	json_begin(&f->w, "streams", '[');
+	for (size_t i = 0; !error && i < s->keys.items.count; i++)
+		error = name_stream_of(&n, &s->keys.items.items[i], f->nodes[i]);
+	for (size_t i = 0; !error && i < s->spreads.count; i++)
+		error = name_stream_of(&n, &s->spreads.items[i].key, spread_nodes[i]);
+	json_end(&f->w, ']');
+	interner_free(n.places);
+	buf_release_for(&n.name, f->w.out);
+	buf_release_for(&n.text, f->w.out);
+	return error;
+}
+
 static int add_up(struct file_sums *f, const struct slice *slice)
 {
 	vec_foreach (sum, &slice->sums) {
@@ -177,7 +256,7 @@ static int write(
 	if (!error) {
 		write_frames(f);
 		write_nodes(f);
-		error = write_slices(f);
+		error = write_streams(f, r, spreads) ?: write_slices(f);
 	}
 	if (!error)
 		write_spreads(f, spreads);

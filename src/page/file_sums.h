@@ -9,6 +9,8 @@
  *			"slices"; from the last of these on each stands alone
  *	"frames"	a letter for the kind ('a' + enum tree_kind) and the label, as in SVG files
  *	"nodes"		[parent, frame, ...] from node 1 on; a node's number is its place
+ *	"streams"	[process, device, stream, name, ...]: what work below these frames, -1 for none,
+ *			is called in the heatmap of a function
  *	"slices"	[[node, time, samples, ...], ...]
  *	"before", "behind"	so too, what is outside of all slices
  *	"spreads"	[node, end, time, ...]: spread evenly from 0 to the end

@@ -20,6 +20,7 @@
 #include "page/part.h"
 #include "page/recording.h"
 #include "page/repeats_json.h"
+#include "page/rows_json.h"
 #include "report/report.h"
 
 #define COLUMNS_MAX	 20000
@@ -73,6 +74,7 @@ static int about(
 		.column_ns = g->axis.width_ns,
 		.whole = g->whole && !recording_has_more(r),
 		.percent_read = (unsigned int)(100 * recording_progress(r)),
+		.lanes_most = ROWS_JSON_LANES,
 		.recordings = p->recordings,
 		.count = p->count,
 		.growth = growth_of(q, NEEDS_NEWEST),
@@ -148,6 +150,14 @@ static int timeline(
 	error = error ?: write_axis(r, &wanted, &a->text);
 	free(rows);
 	return error;
+}
+
+static int rows(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	(void)p;
+	a->type = JSON;
+	return rows_json(r, q, &a->text);
 }
 
 static int sums(
@@ -296,6 +306,7 @@ static const struct route {
 	{"about.json", NEEDS_NEWEST, about},
 	{"timeline.json", NEEDS_PART, timeline},
 	{"sums.json", NEEDS_PART, sums},
+	{"rows.json", NEEDS_PART, rows},
 	{"flame.svg", NEEDS_WHOLE, flame},
 	{"report.txt", NEEDS_WHOLE, report_text_of},
 	{"differences.txt", NEEDS_WHOLE, differences},

@@ -6,6 +6,7 @@
  *	browser                             here
  *	/SECRET/                     page.html with its style and script (assets.h)
  *	/SECRET/about.json           what the recording is, and its rows (about.h)
+ *	/SECRET/rows.json?...        more of its rows, where there are very many (rows_json.h)
  *	/SECRET/timeline.json?...    boxes and cells of some rows in a range (axis_json.h)
  *	/SECRET/sums.json?...        the same of all rows of a kind together
  *	/SECRET/flame.svg?...        the flame graph of a range, as `xpuprof flame` draws it
@@ -18,8 +19,8 @@
  * `file` is which recording, 1 unless given. Ranges are `from` and `to`, nanoseconds from the start
  * of the recording, or some iterations (part.h). A flame graph is a comparison where it is said
  * with what: `base-file`, `base-from` and `base-to`, or the `others` (compared.h). A file is read
- * between answers (recording.h): with `partial=1` the first, the second and the third are of what
- * is read by then. One that still grows is read anew when about.json is asked for.
+ * between answers (recording.h): with `partial=1` about.json and the next three are of what is
+ * read by then. One that still grows is read anew when about.json is asked for.
  *
  * Whoever runs on this machine can reach the port: only who knows the secret is answered, by the
  * name of this machine itself, and never the script of another site (access.h).

@@ -317,7 +317,8 @@ void recording_known(
 	struct recording_reading *g = &r->now;
 
 	range->known = &g->known;
-	if (!ret_options || g->sums.overflow || profile_is_estimated(g->reader))
+	if (!ret_options || g->sums.overflow || g->sums.stackless ||
+		profile_is_estimated(g->reader))
 		return;
 	ret_options->sums = &g->sums;
 	ret_options->stalls = &g->stalls;

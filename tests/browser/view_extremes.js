@@ -73,6 +73,31 @@ async function seeNames(browser) {
 	await p.close();
 }
 
+// What is not listed is counted, and comes when it is asked for or found.
+async function checkListed(p) {
+	const said = () => p.text("#list-more");
+	is(await said(), "500 of 100,000 streams, 500 of 100,000 threads are listed: list more", "100,000 threads: how many are listed is said");
+	const title = await p.page.locator("#list-more").getAttribute("title");
+	is(title, "99,500 more streams are not listed: GPU work 99.500\u202fs (99,500)\n99,500 more threads are not listed: CPU samples 99.500\u202fs (99,500), " +
+		"waits 199.000\u202fs (99,500), calls 497.500\u202fms (99,500)", "100,000 threads: and what the others are");
+	await p.page.click("#list-more");
+	await p.settle();
+	is(await said(), "1,000 of 100,000 streams, 1,000 of 100,000 threads are listed: list more", "100,000 threads: more are listed when they are asked for");
+	await p.page.fill("#seek", "worker 77777");
+	await p.page.keyboard.press("Enter");
+	await p.settle();
+	is(await said(), "1,000 of 100,000 streams, 1,001 of 100,000 threads are listed: list more", "100,000 threads: one is listed when its name is sought");
+	is(await p.text("#seek-note"), "a row has such a name", "100,000 threads: which is said");
+	ok(await p.page.evaluate(() => document.getElementById("lanes").scrollTop) > 1000, "100,000 threads: and it comes into sight");
+	await p.page.evaluate(() => document.getElementById("lanes").scrollTo(0, 1e9));
+	await p.settle();
+	await p.picture("view-many-threads-end");
+	const lanes = await p.page.locator("#boxes").boundingBox();
+	await p.page.mouse.click(lanes.x + 60, lanes.y + lanes.height - 10);
+	await p.settle();
+	is(await said(), "1,000 of 100,000 streams, 1,501 of 100,000 threads are listed: list more", "100,000 threads: and the last row lists more of them");
+}
+
 async function seeThreads(browser) {
 	const p = new Extreme(), begin = Date.now();
 	await p.show(browser, threads);
@@ -87,6 +112,7 @@ async function seeThreads(browser) {
 	await p.settle();
 	ok(p.page.url() !== before, "100,000 threads: the wheel and keys still move what is shown", before, p.page.url());
 	ok(await p.dots("boxes") > 0, "100,000 threads: and rows are drawn there");
+	await checkListed(p);
 	await p.picture("view-many-threads");
 	is(p.errors.join("\n"), "", "100,000 threads: nothing went wrong in the page");
 	await p.close();

@@ -204,15 +204,15 @@ async function checkAges(browser) {
 	await p.page.close();
 }
 
-// What is said of all rows of the heatmap, by the pointer on their names: the last line is a sum.
-async function heatSums(page) {
+// What is said of all rows of the heatmap, by the pointer on their names: the name, and a sum.
+async function heatRows(page) {
 	const box = await page.locator("#heat").boundingBox(), said = [];
 	for (let y = 4; y < box.height; y += 7) {
 		await page.mouse.move(box.x + 20, box.y + y);
 		await page.waitForTimeout(60);
-		const line = (await page.locator("#tip").textContent()).split("\n").pop();
-		if (!said.includes(line))
-			said.push(line);
+		const text = await page.locator("#tip").textContent();
+		if (!said.includes(text))
+			said.push(text);
 	}
 	return said.join(", ");
 }
@@ -223,10 +223,10 @@ async function checkHeats(browser) {
 	await v.serve(recording);
 	for (const what of ["streams", "threads-waits", "reasons", "function&function=kernel"]) {
 		await v.open(browser, "light", "#what=" + what);
-		const wanted = await heatSums(v.page);
+		const wanted = await heatRows(v.page);
 		await v.page.close();
 		await f.open(browser, "#what=" + what);
-		const got = await heatSums(f.page), filled = await f.page.evaluate(() => {
+		const got = await heatRows(f.page), filled = await f.page.evaluate(() => {
 			const c = document.getElementById("heat"), {data} = c.getContext("2d").getImageData(200, 0, c.width - 200, c.height);
 			return data.some(value => value > 0);
 		});

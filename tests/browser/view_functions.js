@@ -75,6 +75,8 @@ async function checkNeighbours(page, what, cpu, gpu) {
 	const calls = sum(gpu, stack => /(^|;)function2[^;]*;cudaCall1/.test(stack));
 	ok(/Called by[^]*function\d[^]*Calls/.test(text) && text.includes(`GPU ${milliseconds(calls)}`), `${what}: who calls a function, and whom it calls`, text, milliseconds(calls));
 	ok((await page.locator("#function-about h2").innerText()).startsWith("function2"), `${what}: under its name`);
+	is(await page.locator("#function-rows button[aria-current=true]").allInnerTexts().then(names => names.join()), await page.locator("#function-about h2").innerText(),
+		`${what}: whose row is marked, and no other`);
 }
 
 const rowsOf = async page => (await page.locator("#calltree-rows tr").allInnerTexts()).map(text => text.split("\t").map(part => part.trim()));
@@ -195,6 +197,13 @@ async function checkKernel(browser, place) {
 	await settle(page);
 	ok(/matmul/.test(await page.frameLocator("#kernel").locator("body").innerText()), "and the address says so", page.url());
 	await page.screenshot({path: path.join(folder, "functions-kernel.png")});
+	// It has GPU work alone, on one stream.
+	await page.goto("about:blank");
+	await page.goto(place.address);
+	await settle(page);
+	is(await page.inputValue("#what"), "work", "the heatmap is of what there is");
+	const lanes = await page.locator("#lanes").boundingBox(), panes = await page.locator(".panes").boundingBox();
+	ok(lanes.height < 60 && panes.height > 500, "few rows leave their room to the panes", lanes.height, panes.height);
 	await page.close();
 	place.end();
 }

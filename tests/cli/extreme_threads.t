@@ -40,14 +40,33 @@ def check_threads():
     status, _, err, seconds, memory = measured("export", "--to", "html", "-o", "threads.html", "threads.xpu")
     tap.result((status == 0 and os.path.getsize("threads.html") <= 50 * 10**6 or status == 1 and "--limit" in err) and seconds < CPU_SECONDS and memory < 2 * MEMORY_BYTES,
                f"{what}: a page keeps its limit, or is refused soon", status, err, f"{seconds:.1f} s", f"{memory / MIB:.0f} MiB")
-    check_view_of_threads(what, count)
+    check_view_of_threads(what, count, report)
 
 
-def check_view_of_threads(what, count):
+def check_listed(viewer, what, count, report):
+    """Some rows come at once, with sums of all; each of the others can be asked for."""
+    status, text, _ = viewer.ask("about.json")
+    about = json.loads(text)
+    tap.result(status == 200 and len(text) < 10**6, f"{what}: view lists rows in less than a megabyte", status, len(text))
+    tap.result(about["lanes"]["threads"] == count and sum(row["kind"] == "run" for row in about["rows"]) == 500,
+               f"{what}: view counts all, and has a row for some", about["lanes"], len(about["rows"]))
+    sums = about["all"]
+    tap.result((sums["run"]["rows"], sums["run"]["time_ns"], sums["work"]["count"]) == (count, report["cpu_ns"], report["works"]),
+               f"{what}: all rows together have what the report has", sums)
+    got = {row["number"]: row for row in about["rows"]}
+    for skip in range(500, count, 500):
+        more = viewer.json("rows.json", of="threads", skip=skip)["rows"]
+        got.update((row["number"], row) for row in more)
+    for kind in "run", "waits", "calls":
+        of_kind = [row for row in got.values() if row["kind"] == kind]
+        tap.result({key: sum(row[key] for row in of_kind) for key in ("count", "time_ns")} == {key: sums[kind][key] for key in ("count", "time_ns")} and
+                   len(of_kind) == count, f"{what}: row after row, all of them come ({kind})", len(of_kind), sums[kind])
+
+
+def check_view_of_threads(what, count, report):
     with Viewer("threads.xpu") as viewer:
         begin = viewer.cpu_seconds()
-        rows = viewer.json("about.json")["rows"]
-        tap.result(sum(row["kind"] == "run" for row in rows) == count, f"{what}: view has a row for each", len(rows))
+        check_listed(viewer, what, count, report)
         answer = viewer.json("timeline.json", columns=1500, rows=",".join(map(str, range(60))))
         tap.result(len(answer["boxes"]) + sum(map(len, answer["cells"].values())) > 0, f"{what}: rows of a screen are answered")
         sums = viewer.json("sums.json", columns=1)

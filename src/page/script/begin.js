@@ -13,6 +13,7 @@ function showAbout() {
 	byId("facts").textContent = timeText(about.elapsed_ns) + began + (about.host ? " \u00b7 " + about.host : "") +
 		(about.simulated ? " \u00b7 simulated GPU" : "") + (about.incomplete ? " \u00b7 not whole: " + about.incomplete : "");
 	showReading(about);
+	showUnlisted();
 	fillFiles();
 }
 
@@ -26,6 +27,12 @@ function fillViews() {
 		option.disabled = data !== null && !data.pictures[view.name];
 		byId("view").append(option);
 	}
+}
+
+// Of what the heatmap is where the address does not say it: of the first that there is.
+function firstHeat() {
+	const kinds = [...byId("what").querySelector("optgroup").children].map(option => option.value);
+	return kinds.find(kind => about.all[kind].rows) || kinds[0];
 }
 
 // What the elements say follows the state, and the other way round.
@@ -98,7 +105,7 @@ const filesText = newer => JSON.stringify(newer.recordings);
 
 // Until it is read: what there is of it by then was shown first.
 async function lookAgain() {
-	const file = state.file, newer = await ask("about.json", {partial: 1});
+	const file = state.file, newer = await askAbout();
 	if (newer && file === state.file && (newer.whole !== about.whole || newer.elapsed_ns !== about.elapsed_ns || filesText(newer) !== filesText(about)))
 		takeAbout(newer);
 	else if (newer && file === state.file)
@@ -127,15 +134,16 @@ function showReading(newer) {
 }
 
 async function begin() {
-	about = await ask("about.json", {partial: 1});
+	about = await askAbout();
 	if (!about)
 		return;
 	state.file = fileOfAddress();
 	if (state.file > 1)
-		about = await ask("about.json", {partial: 1});
+		about = await askAbout();
 	if (!about)
 		return;
 	fillViews();
+	state.what = firstHeat();
 	takeAddress();
 	compareFiles();
 	makeShades();

@@ -2,7 +2,8 @@
 // Heatmaps by row of a page that has its data with it: they came with it (src/page/file_heats.h), but for those of a function,
 // which are made of the sums by slice.
 
-const FILE_HEAT_ROWS = 40, THREAD_KIND = "c", DEVICE_KIND = "d", STREAM_KIND = "e"; // 'a' + enum tree_kind
+const FILE_HEAT_ROWS = 40, THREAD_KIND = "c"; // 'a' + enum tree_kind
+const PLACE_KINDS = "bde"; // processes, devices, streams: together they have a name (src/page/file_sums.h)
 
 // The sums are always there.
 function fileHasHeat(of) {
@@ -22,18 +23,26 @@ function framesCalled(name) {
 // By node: 0 where it is under none of the frames, else the number of its row, from 1 on. Rows are threads, and streams of GPUs.
 function rowsUnder(chosen, rows) {
 	const {nodes, frames} = data.sums, {kinds} = fileInfo(), of = new Map(), count = nodes.length / 2 + 1;
-	const under = new Uint8Array(count), gpu = new Uint8Array(count), names = Array.from({length: count}, () => ["", ""]), row = new Uint32Array(count);
+	const under = new Uint8Array(count), gpu = new Uint8Array(count), row = new Uint32Array(count), streams = streamNames();
+	const threads = Array(count).fill(""), places = Array(count).fill([-1, -1, -1]);
 	for (let n = 1; n < count; n++) {
 		const [parent, frame] = [nodes[2 * n - 2], nodes[2 * n - 1]], kind = frames[frame][0], text = frames[frame].slice(1);
-		const [thread, stream] = names[parent];
 		under[n] = under[parent] || Number(chosen[frame]);
 		gpu[n] = gpu[parent] || Number(kinds[kind.charCodeAt(0) - 97].gpu || 0);
-		names[n] = kind === THREAD_KIND ? [text, stream] : kind === DEVICE_KIND ? [thread, text] : kind === STREAM_KIND ? [thread, stream + ", " + text] : names[parent];
-		const key = (gpu[n] ? "g" : "c") + names[n][gpu[n]];
+		threads[n] = kind === THREAD_KIND ? text : threads[parent];
+		places[n] = PLACE_KINDS.includes(kind) ? places[parent].map((known, i) => PLACE_KINDS[i] === kind ? frame : known) : places[parent];
+		const key = gpu[n] ? "g" + (streams.get(places[n].join()) || "") : "c" + threads[n];
 		if (under[n])
 			row[n] = of.get(key) || of.set(key, rows.push({name: key.slice(1), gpu: gpu[n] === 1, tid: gpu[n] ? 0 : tidOf(key)})).get(key);
 	}
 	return row;
+}
+
+function streamNames() {
+	const {streams} = data.sums, of = new Map();
+	for (let i = 0; i < streams.length; i += 4)
+		of.set(streams.slice(i, i + 3).join(), streams[i + 3]);
+	return of;
 }
 
 function tidOf(name) {

@@ -40,7 +40,7 @@ async function loadFile(file) {
 	const before = state.file;
 	state.file = file;
 	clearTimeout(nextLook); // its question would take the place of this one
-	const newer = await ask("about.json", {partial: 1});
+	const newer = await askAbout();
 	if (!newer) {
 		if (state.file === file) {
 			state.file = before;

@@ -78,24 +78,27 @@ function foundText(wanted, matching) {
 
 function functionRow(row, columns) {
 	const tr = document.createElement("tr"), name = document.createElement("td");
-	const button = actionButton(row.name.slice(1), () => {
-		chosenFunction = row.name;
-		describeFunction();
-	});
+	const button = actionButton(row.name.slice(1), () => chooseFunction(row.name));
 	button.className = "name";
+	button.dataset.name = row.name;
+	button.setAttribute("aria-current", String(row.name === chosenFunction));
 	name.append(button);
 	tr.append(name, ...columns.map(([, of]) => cell("td", of(row) ? amount(of(row)) : "", "number")));
 	return tr;
+}
+
+function chooseFunction(name) {
+	chosenFunction = name;
+	for (const button of byId("function-rows").querySelectorAll("button.name"))
+		button.setAttribute("aria-current", String(button.dataset.name === name));
+	describeFunction();
 }
 
 function neighbourList(title, map) {
 	const list = document.createElement("ul"), section = document.createElement("section");
 	for (const [name, [cpu, gpu]] of [...map].sort((a, b) => b[1][0] + b[1][1] - a[1][0] - a[1][1]).slice(0, 100)) {
 		const item = document.createElement("li"), times = [cpu ? amount(cpu) : "", gpu ? "GPU " + amount(gpu) : ""].filter(text => text).join(", ");
-		item.append(cell("span", times, "number"), " ", name ? actionButton(name.slice(1), () => {
-			chosenFunction = name;
-			describeFunction();
-		}) : "nothing: it is at the root");
+		item.append(cell("span", times, "number"), " ", name ? actionButton(name.slice(1), () => chooseFunction(name)) : "nothing: it is at the root");
 		list.append(item);
 	}
 	section.append(cell("h3", title), map.size ? list : cell("p", "none", "note"));
@@ -124,7 +127,7 @@ function describeFunction() {
 	bar.append(actionButton("Flame graph of it", () => focusOn(row.name, false)), actionButton("Its callers", () => focusOn(row.name, true)),
 		...(data ? [] : [actionButton("Its time in the heatmap", () => showFunctionHeat(row.name.slice(1)))]), actionButton("Leave it out", () => hide(row.name.slice(1))), actionButton("Copy name", () => copyName(row.name.slice(1))));
 	refill(place, neighbourList("Called by", callers), cell("h2", row.name.slice(1)),
-		cell("p", (functionTree.kindOf(row.frame)?.name || "") + ": " + usedColumns().map(([title, of]) => title + " " + amount(of(row))).join(" \u00b7 "), "note"),
+		cell("p", (functionTree.kindOf(row.frame)?.name || "") + ": " + COLUMNS.filter(([, of]) => of(row)).map(([title, of]) => title + " " + amount(of(row))).join(" \u00b7 "), "note"),
 		bar, neighbourList("Calls", callees));
 }
 

@@ -14,6 +14,7 @@ async function fetchLinks(row, box) {
 	if (!answer)
 		return;
 	links = {since, until, begin: box.from, call: answer.call, works: answer.works, count: answer.work_count, isCall: kind === "calls", leftOut: answer.left_out};
+	await knowRows([answer.call[0], ...answer.works.filter((_, n) => n % 3 === 0)].filter(number => number !== undefined));
 	showLinks();
 	drawSelectionSoon();
 }

@@ -81,5 +81,5 @@ function chooseMarker(row, from, length) {
 
 // "loader (4711)"; an address may name a thread that is not there.
 function threadText() {
-	return about.rows.find(row => row.tid === Number(state.thread))?.thread || state.thread;
+	return about.rows.find(row => row?.tid === Number(state.thread))?.thread || state.thread;
 }

@@ -115,6 +115,8 @@ axis.lanes.addEventListener("click", event => {
 	const group = thingAt(event)?.group;
 	if (!group)
 		return;
+	if (group.rest)
+		return void listMore(group.rest);
 	if (!closedGroups.delete(group.name))
 		closedGroups.add(group.name);
 	drawAxisSoon();
@@ -140,7 +142,7 @@ function tipOf(thing) {
 	if (thing?.box)
 		return thing.box.name.slice(0, TIP_MAX) + "\n" + timeText(thing.box.length) + " from " + momentText(thing.box.from, thing.box.length);
 	if (!thing?.cell)
-		return thing?.lane?.name || "";
+		return thing?.lane?.name || (thing?.group?.rest ? thing.group.name : "");
 	const [, amount, count] = thing.cell, name = thing.name ? thing.name.slice(0, TIP_MAX) + "\n" : "";
 	if (thing.kind === "marker" && count === 1 && !amount)
 		return name + "a moment, at " + momentText(thing.from, thing.length);

@@ -2,8 +2,8 @@
 // Which lanes the time axis has. A lane shows one row of the recording, or what a thread ran and when it did not; lanes
 // stand in groups: a process with its threads, a GPU with its streams.
 
-const LANES_MAX = 300; // of a group; the rest is named, and not drawn
-let groups = []; // {name, lanes, left, closed, time}
+const LANES_MAX = 300; // of a group in a file, which has all rows; the rest is named, and not drawn
+let groups = []; // {name, lanes, left, gpu, time}; of those that are not listed {name, rest: their class, lanes: []}
 
 const closedGroups = new Set();
 
@@ -71,8 +71,17 @@ function arrangeRows() {
 	groups = [...named.values()].sort((a, b) => b.gpu - a.gpu || b.time - a.time);
 	for (const group of groups) {
 		group.lanes = sortLanes(joinThreads(group.lanes));
-		group.left = Math.max(group.lanes.length - LANES_MAX, 0);
-		group.lanes.length = Math.min(group.lanes.length, LANES_MAX);
+		group.left = data ? Math.max(group.lanes.length - LANES_MAX, 0) : 0;
+		group.lanes.length -= group.left;
+	}
+	placeUnlisted();
+}
+
+// Streams behind those of GPUs, the others at the end.
+function placeUnlisted() {
+	for (const one of unlistedClasses()) {
+		const rest = {name: unlistedText(one) + "; click for more", rest: one.name, lanes: [], left: 0, gpu: one.name === "streams", time: 0};
+		groups.splice(rest.gpu ? groups.filter(group => group.gpu).length : groups.length, 0, rest);
 	}
 }
 

@@ -31,10 +31,14 @@ async function seek(step) {
 	if (next && next.count && !next.found.length) // there are none on this side
 		next = await askSought(text, step > 0 ? 0 : about.elapsed_ns * 2, step < 0);
 	if (next)
-		showSought(next, step > 0 ? 0 : next.found.length - 1);
+		await showSought(next, step > 0 ? 0 : next.found.length - 1);
+	if (next && !same)
+		await showNamed(text);
 }
 
-function showSought(found, at) {
+async function showSought(found, at) {
+	if (found.found[at] && !await knowRows([found.found[at].row]))
+		return;
 	sought = found;
 	soughtAt = Math.max(at, 0);
 	const it = found.found[soughtAt];
@@ -50,11 +54,27 @@ function showSought(found, at) {
 	selected();
 }
 
+// Of threads and streams that are not all listed: those with such a name are, too.
+async function showNamed(text) {
+	const {count, first} = await listNamed(text), note = byId("seek-note");
+	if (!count)
+		return;
+	const said = (count === 1 ? "a row has such a name" : grouped(count) + " rows have such a name") + (count > LISTED_AT_ONCE ? "; not all of them are listed" : "");
+	note.textContent = sought?.count ? note.textContent + "; " + said : said;
+	if (!sought?.count)
+		showRow(first);
+}
+
 // The axis moves as little as shows it, and its lane.
 function showPlace({row, from, length}) {
 	const shown = state.to - state.from, middle = from + length / 2, half = length * 1.2 > shown ? length : shown / 2;
 	if (from < state.from || from + length > state.to || length > shown)
 		moveAxis(middle - half, middle + half);
+	showRow(row);
+}
+
+// Its group is opened, and its lane comes into sight.
+function showRow(row) {
 	const group = groups.find(one => one.lanes.some(lane => lane.rows.includes(row)));
 	if (group)
 		closedGroups.delete(group.name);

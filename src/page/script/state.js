@@ -19,6 +19,7 @@
 //	scale.js     times as text, and where they are on an axis
 //	heat.js      the heatmap, by the offset in each column
 //	heat_rows.js by row: threads, streams, reasons, a function
+//	listed.js    the rows that are known, and what the others are in all
 //	rows.js      which rows the time axis has, in groups
 //	markers.js   lanes of markers
 //	timeline.js  the time axis

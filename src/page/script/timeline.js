@@ -63,7 +63,7 @@ function byRow(answer) {
 		for (let i = 0; i < alike[row].length; i += 2)
 			get(+row).alike.set(alike[row][i], names[alike[row][i + 1]]);
 	for (const [row, found] of of)
-		if (about.rows[row].kind === "marker")
+		if (about.rows[row]?.kind === "marker")
 			placeMarkers(found);
 	return of;
 }
@@ -105,7 +105,8 @@ function drawGroup(context, group, y, width) {
 	context.fillRect(0, y, width, GROUP_PX - 1);
 	context.fillStyle = colour("ink");
 	const left = group.left ? ` (and ${grouped(group.left)} rows that are not drawn)` : "";
-	context.fillText((closed ? "\u25b8 " : "\u25be ") + fitText(context, group.name + left, width - 40), 6, y + GROUP_PX / 2);
+	const mark = group.rest ? "+ " : closed ? "\u25b8 " : "\u25be ";
+	context.fillText(mark + fitText(context, group.name + left, width - 40), 6, y + GROUP_PX / 2);
 }
 
 // The colours of a lane's boxes: waits are pale, so that what ran stands out.
@@ -175,11 +176,13 @@ function drawAxis() {
 }
 
 function drawLanes() {
+	const all = eachLane(() => {}, () => {});
+	setStyle(axis.lanes, "height", all + "px");
 	measureAxis();
 	const width = axis.lanes.clientWidth, height = axis.lanes.clientHeight, top = axis.lanes.scrollTop;
 	const context = prepare(axis.canvas, width, height);
 	const seen = (y, tall) => y + tall > top && y < top + height;
-	const all = eachLane((group, y) => seen(y, GROUP_PX) && drawGroup(context, group, y - top, width),
+	eachLane((group, y) => seen(y, GROUP_PX) && drawGroup(context, group, y - top, width),
 		(lane, y) => seen(y, lane.tall) && drawLane(context, lane, y - top, width));
 	setStyle(axis.spacer, "height", Math.max(all - height, 0) + "px");
 }

@@ -19,11 +19,8 @@
 #define SLICES	   4096
 #define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
 #define SLICES_MIN 16
+#define KEYS_MAX   ((size_t)2 << 20) /* of 28 bytes, and their index */
 #define STALLS_MAX 64 /* reasons of a window that are added up before they are spread */
-
-struct slice_place {
-	uint32_t slice, at;
-};
 
 static const struct profile_span always = {0, UINT64_MAX};
 const struct profile_clip slice_sums_clip = {.spans = &always, .span_count = 1};
@@ -88,6 +85,7 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 	int error;
 
 	s->start_ns = start_ns;
+	s->keys_max = KEYS_MAX;
 	s->width_ns = nice_above(length / SLICES + 1);
 	inner = (uint32_t)((length - 1) / s->width_ns + 1);
 	error = place_slices(s, inner);
@@ -97,24 +95,18 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 
 static int put(struct slice_sums *s, struct slice *items, uint32_t slice, struct slice_sum sum)
 {
-	struct slice_place *place = &s->places.items[sum.key];
+	uint32_t *place = &s->places.items[sum.key];
 	struct slice *to = &items[slice];
 
-	if (place->slice == slice && place->at < to->sums.count &&
-		to->sums.items[place->at].key == sum.key) {
-		to->sums.items[place->at].count += sum.count;
-		to->sums.items[place->at].time_ns += sum.time_ns;
+	/* where it is of another slice, another key mostly has that place */
+	if (*place < to->sums.count && to->sums.items[*place].key == sum.key) {
+		to->sums.items[*place].count += sum.count;
+		to->sums.items[*place].time_ns += sum.time_ns;
 		return 0;
 	}
-	*place = (struct slice_place){slice, (uint32_t)to->sums.count};
+	*place = (uint32_t)to->sums.count;
 	s->sums++;
 	return vec_push(&to->sums, sum) ? short_memory() : 0;
-}
-
-static void forget_places(struct slice_sums *s)
-{
-	vec_foreach (place, &s->places)
-		place->slice = UINT32_MAX;
 }
 
 /* What is before and behind stays. */
@@ -130,7 +122,6 @@ int slice_sums_join(struct slice_sums *s)
 	error = make_slices(inner + 2, &joined);
 	if (error)
 		return error;
-	forget_places(s);
 	s->sums = 0;
 	for (uint32_t i = 0; !error && i <= last; i++) {
 		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
@@ -150,17 +141,87 @@ int slice_sums_join(struct slice_sums *s)
 	return place_slices(s, inner);
 }
 
+/* ------------------------------------------------------------------ keys */
+
+static int number_of(struct slice_sums *s, const struct gather_key *whole, uint32_t *ret)
+{
+	struct gather_key key = *whole;
+	int error;
+
+	if (s->stackless)
+		key.stack = key.node_stack = 0;
+	error = keys_add(&s->keys, &key, ret);
+	if (!error && *ret >= s->places.count && vec_push(&s->places, UINT32_MAX))
+		error = short_memory();
+	return error;
+}
+
+/* The sums of a slice by new numbers of their keys. */
+static int renumber(struct slice_sums *s, uint32_t slice, const uint32_t *numbers)
+{
+	struct slice whole = s->items[slice];
+	int error = 0;
+
+	s->items[slice] = (struct slice){0};
+	vec_foreach (sum, &whole.sums) {
+		struct slice_sum same = {numbers[sum->key], sum->count, sum->time_ns};
+
+		error = error ?: put(s, s->items, slice, same);
+	}
+	vec_release(&whole.sums);
+	return error;
+}
+
+static int leave_stacks_out(struct slice_sums *s)
+{
+	struct keys whole = s->keys;
+	uint32_t *numbers = malloc((whole.items.count + 1) * sizeof(*numbers));
+	int error = numbers ? 0 : short_memory();
+
+	s->keys = (struct keys){0};
+	vec_release(&s->places);
+	s->sums = 0;
+	s->stackless = true;
+	for (size_t n = 0; !error && n < whole.items.count; n++)
+		error = number_of(s, &whole.items.items[n], &numbers[n]);
+	keys_release(&whole);
+	for (uint32_t i = 0; !error && i < s->count; i++)
+		error = renumber(s, i, numbers);
+	free(numbers);
+	return error;
+}
+
+/* Too many, even so. */
+static void give_up(struct slice_sums *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		vec_release(&s->items[i].sums);
+	keys_release(&s->keys);
+	vec_release(&s->places);
+	vec_release(&s->spreads);
+	s->sums = 0;
+	s->overflow = true;
+}
+
+static int limit_keys(struct slice_sums *s)
+{
+	int error = 0;
+
+	if (s->keys.items.count > s->keys_max && !s->stackless)
+		error = leave_stacks_out(s);
+	if (!error && s->keys.items.count > s->keys_max)
+		give_up(s);
+	return error;
+}
+
 /* ------------------------------------------------------------------ events */
 
 static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *key,
 	uint64_t time_ns, uint32_t count)
 {
-	static const struct slice_place nowhere = {UINT32_MAX, 0};
 	uint32_t number = 0;
-	int error = keys_add(&s->keys, key, &number);
+	int error = number_of(s, key, &number);
 
-	if (!error && number >= s->places.count && vec_push(&s->places, nowhere))
-		error = short_memory();
 	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
 	return error ?: put(s, s->items, slice, (struct slice_sum){number, count, time_ns});
 }
@@ -370,10 +431,13 @@ int slice_sums_add(
 {
 	int error = 0;
 
+	if (s->overflow)
+		return 0;
 	if (e->kind == EVENT_STALL)
 		error = add_stall(s, r, &e->stall);
 	else if (has_sums(e) && !(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
 		error = add_event(s, e);
+	error = error ?: limit_keys(s);
 	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)
 		error = slice_sums_join(s);
 	return error;

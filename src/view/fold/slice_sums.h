@@ -14,7 +14,9 @@
  * each: those of one window and reason lie evenly in it, as whole samples. They are counted by
  * reason, and in no range (slice_part_each).
  *
- * Slices become longer when there would be too many sums. Owned by the caller.
+ * Slices become longer when there would be too many sums. Where nearly every event has a key of its
+ * own, sums would take more memory than the file and save nothing: they are kept by keys without
+ * stacks, of which heatmaps by row are made, and views are read from the file. Owned by the caller.
  */
 #pragma once
 
@@ -31,8 +33,6 @@ struct slice_sum {
 struct slice {
 	struct vec(struct slice_sum) sums;
 };
-
-struct slice_place;
 
 /* Samples of instructions of one window. */
 struct slice_stalls {
@@ -53,13 +53,15 @@ struct slice_sums {
 	struct profile_span *spans; /* of the slices */
 	struct profile_clip cut;    /* at their edges */
 	struct keys keys;
-	struct vec(struct slice_place) places; /* by key */
+	struct vec(uint32_t) places; /* by key: of the sum that was added to last, in its slice */
+	size_t keys_max;	     /* with stacks; may be set to less before the first event */
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled;		/* by thread */
 	struct vec(struct slice_stalls) stalls; /* of the window that is read */
 	uint32_t window;
 	size_t sums;	   /* of all slices, kept */
 	uint64_t total_ns; /* of all of them */
+	bool stackless;	   /* keys are without stacks: no parts are made of them */
 	bool overflow;	   /* it does not fit: the sums are not sound */
 	/* of the same reading, which the owner sets: for what is read from the file */
 	const struct chunk_times *chunks;

@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "profile/reader.h"
 #include "view/heat/function.h"
-#include "view/names/device.h"
+#include "view/names/stream_name.h"
 #include "view/stalls/reasons.h"
 
 #define SUBJECT "the heatmap"
@@ -305,23 +305,6 @@ static void name_thread(const struct making *m, uint32_t id, struct buf *b)
 		buf_puts(b, "thread not known");
 }
 
-static void name_stream(
-	const struct making *m, const struct device_numbers *numbers, uint32_t id, struct buf *b)
-{
-	const struct profile_op *op = profile_op(m->reader, id);
-	const struct profile_process *p = op ? profile_process(m->reader, op->process) : NULL;
-
-	if (!op) {
-		buf_puts(b, "stream not known");
-		return;
-	}
-	if (profile_device(m->reader, op->device))
-		buf_printf(b, "GPU %u, ", device_number(numbers, m->reader, op->device));
-	buf_printf(b, "stream %u", op->stream);
-	if (p)
-		buf_printf(b, " of %s (%u)", profile_string(m->reader, p->comm, NULL), p->pid);
-}
-
 static bool is_stream(const struct making *m, const struct line *line)
 {
 	return m->wanted->of == HEAT_STREAMS ||
@@ -347,7 +330,7 @@ static int add_row(struct making *m, const struct device_numbers *numbers, const
 	struct buf name = BUF_INIT;
 
 	if (line && is_stream(m, line))
-		name_stream(m, numbers, line->key.op, &name);
+		stream_name(m->reader, numbers, line->key.op, &name);
 	else if (line && m->wanted->of == HEAT_STALLS)
 		name_stall(m, &line->key, &name);
 	else if (line && m->wanted->of == HEAT_REASONS)
@@ -442,6 +425,9 @@ int heat_read(struct heat *h, const struct slice_sums *s, const struct profile_r
 
 	if (s->overflow || s->count < 3)
 		return error_set(-ERANGE, "there are no sums by time of this recording");
+	if (s->stackless && w->of == HEAT_FUNCTION)
+		return error_set(
+			-ERANGE, "this recording has too many different stacks for that heatmap");
 	together = (inner(s) + w->columns - 1) / w->columns;
 	h->start_ns = s->start_ns;
 	h->step_ns = together * s->width_ns;

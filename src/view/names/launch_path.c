@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "vendor/vendor.h"
 #include "view/names/location_text.h"
@@ -66,10 +67,49 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 	return callers;
 }
 
+/* The first stack that goes on from another by a function; 0: a free slot. There are as many of
+ * them as stacks: open addressing in half of the room that a map takes. */
+struct step {
+	uint32_t caller, function, stack;
+};
+
+struct steps {
+	struct step *slots;
+	size_t count, mask;
+};
+
+static struct step *find_step(const struct steps *s, uint32_t caller, uint32_t function)
+{
+	size_t i = hash_u64((uint64_t)caller << 32 | function) & s->mask;
+
+	while (s->slots[i].stack &&
+		(s->slots[i].caller != caller || s->slots[i].function != function))
+		i = (i + 1) & s->mask;
+	return &s->slots[i];
+}
+
+static int make_room(struct steps *s)
+{
+	size_t capacity = s->slots ? (s->mask + 1) * 2 : 1024;
+	struct steps bigger = {.count = s->count, .mask = capacity - 1};
+
+	if (s->slots && (s->count + 1) * 4 <= (s->mask + 1) * 3)
+		return 0;
+	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; s->slots && i <= s->mask; i++)
+		if (s->slots[i].stack)
+			*find_step(&bigger, s->slots[i].caller, s->slots[i].function) = s->slots[i];
+	free(s->slots);
+	*s = bigger;
+	return 0;
+}
+
 /* What identifies a function of a profile: its name; of Python's, name and file. */
 struct functions {
-	struct map named, nameless; /* by the path to the caller, and name or location */
-	struct map python;	    /* name and file -> a number */
+	struct steps named, nameless; /* by name or location */
+	struct map python;	      /* name and file -> a number */
 	/* module and start of a function without a name -> its first location */
 	struct map extents;
 };
@@ -110,18 +150,21 @@ static uint32_t same_function(struct functions *f, const struct profile_reader *
 	const struct profile_stack_node *n, const struct profile_location *l, uint32_t id,
 	int *error)
 {
-	struct map *stacks = l->name ? &f->named : &f->nameless;
+	struct steps *steps = l->name ? &f->named : &f->nameless;
 	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
 			    : l->name		    ? l->name
 						    : nameless_number(f, r, l, n->location, error);
-	uint64_t key = (uint64_t)caller << 32 | function;
-	const uint64_t *same = map_get(stacks, key);
+	struct step *step;
 
-	if (same)
-		return (uint32_t)*same;
-	if (!*error)
-		*error = map_put(stacks, key, id);
-	return id;
+	*error = *error ?: make_room(steps);
+	if (*error)
+		return id;
+	step = find_step(steps, caller, (uint32_t)function);
+	if (!step->stack) {
+		*step = (struct step){caller, (uint32_t)function, id};
+		steps->count++;
+	}
+	return step->stack;
 }
 
 /* Code without a name that other such code called. */
@@ -164,8 +207,7 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
-	struct functions f = {
-		.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT, .extents = MAP_INIT};
+	struct functions f = {0};
 	int error = first ? 0 : -ENOMEM;
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
@@ -179,8 +221,8 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 			first[id] = same_function(&f, i->reader, caller, n,
 				profile_location(i->reader, n->location), id, &error);
 	}
-	map_release(&f.named);
-	map_release(&f.nameless);
+	free(f.named.slots);
+	free(f.nameless.slots);
 	map_release(&f.python);
 	map_release(&f.extents);
 	if (error)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* Sums by slice of recordings in which nearly every event has a stack of its own. */
+#include "tap.h"
+#include "view/fold/slice_sums.h"
+
+#define START_NS  1000000ull
+#define LENGTH_NS 4000000ull
+#define THREADS	  5
+#define EVENTS	  20000
+
+static uint64_t time_of[THREADS];
+
+/* Of `stacks` stacks and `threads` threads; the second half goes over the same time once more. */
+static void add_samples(struct slice_sums *s, uint32_t stacks, uint32_t threads)
+{
+	memset(time_of, 0, sizeof(time_of));
+	for (uint32_t n = 0; n < EVENTS; n++) {
+		struct profile_event e = {.kind = EVENT_SAMPLE};
+
+		e.sample = (struct profile_sample){.kind = SAMPLE_SEEN,
+			.thread = 1 + n % threads,
+			.stack = 1 + n % stacks,
+			.time_ns = START_NS + (n * 2 % EVENTS) * (LENGTH_NS / EVENTS),
+			.period_ns = 1 + n % 7};
+		time_of[n % threads % THREADS] += e.sample.period_ns;
+		CHECK(!slice_sums_add(s, NULL, &e));
+	}
+}
+
+static void check_times(const struct slice_sums *s)
+{
+	uint64_t got[THREADS] = {0}, count = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		vec_foreach (sum, &s->items[i].sums) {
+			got[s->keys.items.items[sum->key].thread - 1] += sum->time_ns;
+			count += sum->count;
+		}
+	CHECK(!memcmp(got, time_of, sizeof(got)));
+	CHECK(count == EVENTS);
+}
+
+static void few_stacks_are_kept(void)
+{
+	struct slice_sums s = {0};
+
+	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
+	s.keys_max = 100;
+	add_samples(&s, 20, THREADS);
+	CHECK(!s.stackless && !s.overflow && s.keys.items.count == 20);
+	check_times(&s);
+	slice_sums_release(&s);
+}
+
+static void too_many_are_left_out_and_all_time_stays(void)
+{
+	struct slice_sums s = {0};
+
+	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
+	s.keys_max = 100;
+	add_samples(&s, EVENTS, THREADS);
+	CHECK(s.stackless && !s.overflow && s.keys.items.count == THREADS);
+	CHECK(s.count > 1000);
+	check_times(&s);
+	vec_foreach (key, &s.keys.items)
+		CHECK(!key->stack && !key->node_stack);
+	while (s.count > 100)
+		CHECK(!slice_sums_join(&s));
+	check_times(&s);
+	slice_sums_release(&s);
+}
+
+static void what_is_too_much_without_stacks_is_not_kept(void)
+{
+	struct slice_sums s = {0};
+
+	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
+	s.keys_max = 100;
+	add_samples(&s, 1, 1000);
+	CHECK(s.overflow && s.keys.items.count == 0 && s.sums == 0);
+	slice_sums_release(&s);
+}
+
+int main(void)
+{
+	RUN(few_stacks_are_kept);
+	RUN(too_many_are_left_out_and_all_time_stays);
+	RUN(what_is_too_much_without_stacks_is_not_kept);
+	return tap_end();
+}
