@@ -68,7 +68,7 @@ struct sim_call {
 	uint8_t entered; /* ENTER was reported, so EXIT must be */
 };
 
-/* Functions that run before instructions are sampled for the first time, and so have no names then. */
+/* Functions that run before instructions are sampled for the first time, and have no names then. */
 enum sim_unsampled {
 	SIM_SAMPLED = 0, /* or nobody has subscribed */
 	SIM_SUBSCRIBED,	 /* those of graphs */
@@ -81,11 +81,11 @@ struct sim_run;
 struct sim_tools {
 	_Atomic uint8_t
 		active; /* some API callback or API activity is on: correlation ids are made */
-	_Atomic uint8_t queued;	 /* queued and submitted times are wanted */
-	_Atomic uint8_t records; /* some kind of work is to be recorded */
-	_Atomic uint8_t sampled; /* some context's instructions are sampled */
+	_Atomic uint8_t queued;	   /* queued and submitted times are wanted */
+	_Atomic uint8_t records;   /* some kind of work is to be recorded */
+	_Atomic uint8_t sampled;   /* some context's instructions are sampled */
 	_Atomic uint8_t unsampled; /* enum sim_unsampled */
-	_Atomic int inside;	 /* threads in calls of the driver */
+	_Atomic int inside;	   /* threads in calls of the driver */
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are compressed (zlib's format) by a thread of their own, each while the next one is put
- * together:
+ * Blocks that are compressed (zlib's format) by a thread of their own, each while the next one is
+ * put together:
  *
  *	compressor_take(c, &data, &size)	waits for the block before; write it
  *	compressor_give(c, &block)		the next one; `block` is empty again

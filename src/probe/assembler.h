@@ -11,6 +11,6 @@
 #include "base/user.h"
 #include "probe/plan.h"
 
-/* Adds them to a plan that is not sealed. 0, also where no program can be such a function; or -errno
- * with error_text: -ENOEXEC, the assembler makes none, and why. */
+/* Adds them to a plan that is not sealed. 0, also where no program can be such a function; or
+ * -errno with error_text: -ENOEXEC, the assembler makes none, and why. */
 int assembler_add_patches(struct plan *p, const char *assembler, const struct user *u);

@@ -23,10 +23,10 @@
 
 #include "ptx/splice.h"
 
-#define PTX_PATCH_ENTRY	    "xpuprof_patch_entry"
-#define PTX_PATCH_EXIT	    "xpuprof_patch_exit"
-#define PTX_PATCH_ACCESS    "xpuprof_patch_access"
-#define PTX_PATCH_BODIES    256
+#define PTX_PATCH_ENTRY	 "xpuprof_patch_entry"
+#define PTX_PATCH_EXIT	 "xpuprof_patch_exit"
+#define PTX_PATCH_ACCESS "xpuprof_patch_access"
+#define PTX_PATCH_BODIES 256
 
 /* What the patches of a kernel are called with. */
 struct ptx_patched {

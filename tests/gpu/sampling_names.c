@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * When CUPTI knows the names of kernels whose modules were loaded, and launched, before instructions
- * are sampled: each argument is an order of steps, done in a process of its own.
+ * When CUPTI knows the names of kernels whose modules were loaded, and launched, before
+ * instructions are sampled: each argument is an order of steps, done in a process of its own.
  *
  *	s u	a subscriber comes, goes
  *	d r e	callbacks of the driver's calls, the runtime's, of resources (capital: off again)
@@ -15,13 +15,14 @@
  *	c	a copy and a set
  *	n	a module is loaded, and its kernel launched
  *	T	from now on another thread launches a and replays both graphs all the time
- *	( H )	calls of the driver are held where they call back; until the thread is; they go on
+ *	( H )	calls of the driver are held where they call back; that one is; they go on
  *	_	a pause
  *
- * Before the first step all of it but n was launched once. Each kernel takes as long. Built by hand,
- * as it needs CUPTI's own headers; in CUDA's folder:
+ * Before the first step all of it but n was launched once. Each kernel takes as long. Built by
+ * hand, as it needs CUPTI's own headers; in CUDA's folder:
  *
- *	cc -D_GNU_SOURCE -I include -I extras/CUPTI/include tests/gpu/sampling_names.c -lcuda -lcudart -lcupti
+ *	cc -D_GNU_SOURCE -I include -I extras/CUPTI/include tests/gpu/sampling_names.c \
+ *		-lcuda -lcudart -lcupti
  */
 #include <pthread.h>
 #include <stdbool.h>

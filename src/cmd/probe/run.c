@@ -244,8 +244,9 @@ static int set_sanitizer(struct run *r)
 	int error = sanitizer_find(user_getenv, &r->user, &r->sanitizer);
 
 	r->request->programs.assembler = buf_text(&r->sanitizer.assembler);
-	return error ?: target_user_setenv(
-			       &r->user, PROBE_ENV_SANITIZER, buf_text(&r->sanitizer.library));
+	return error
+		       ?: target_user_setenv(
+				  &r->user, PROBE_ENV_SANITIZER, buf_text(&r->sanitizer.library));
 }
 
 static int prepare_and_run(struct run *r, char **command)
