@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION = 0x5558504B, 5  # of wire/probe.h
+MAGIC, VERSION = 0x5558504B, 6  # of wire/probe.h
 ARENA, KERNEL, LINES, FILE, IMAGE = 1, 2, 3, 4, 5
 
 

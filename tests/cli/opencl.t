@@ -101,7 +101,8 @@ is "$(field '[(c["api"], c["count"]) for c in r["calls"] if "NDRange" in c["api"
 	"all are calls"
 is "$(field "$without_stack, $losses, sum(r['launches_without_work'].values())")" "0 {} 0" \
 	"all work has its stack, and no call is without work"
-true_that "a quarter has times, the first ones more often" [ "$(field '15 <= r["works_timed"] <= 20')" = True ]
+# Of 20 pieces 6 or 7 have times, of 30 8 or 9 (inject/draws.h).
+true_that "a quarter has times, the first ones more often" [ "$(field '14 <= r["works_timed"] <= 17')" = True ]
 is "$(field 'sorted((k["name"], abs(k["count"] - {"scale": 20, "add": 30}[k["name"]]) <= 3) for k in r["kernels"])')" \
 	"[('add', True), ('scale', True)]" "and stands for all of its kernel, but for a part of a block"
 run xpuprof report p.xpu
