@@ -20,7 +20,7 @@ program, work, pairs, runs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys
 print(f"{pairs:,} launches with their work, medians of {runs} runs\n")
 print("command                    profile          wall s   least    most   CPU s  peak MiB")
 commands = {"report": ["report"], "report --json": ["report", "--json"]}
-for view in "merge", "gpu", "cpu":
+for view in "merge", "gpu":
     commands["flame --view " + view] = ["flame", "--view", view, "-o", "-"]
 for form in "folded", "chrome", "pprof", "perfetto", "perf-script":
     commands["export --to " + form] = ["export", "--to", form, "-o", "-"]
