@@ -16,7 +16,8 @@ static void ask_source(struct zebin *z, const struct zebin_function *f)
 	uint64_t step = f->size / QUESTIONS_MAX + 1;
 	size_t sum = 0;
 
-	for (uint64_t at = 0; at < f->size; at += step) {
+	/* A size may be all that 64 bits hold. */
+	for (uint64_t at = 0; at < f->size && at <= UINT64_MAX - step; at += step) {
 		struct zebin_frame frame;
 		bool called;
 
