@@ -34,6 +34,14 @@ static int add(struct plan *p, const char *name)
 	return error ?: plan_add(p, o, name, tool, &options);
 }
 
+static int add_patches(struct plan *p, uint32_t sm, const char *code)
+{
+	struct plan_patches new = {.sm = sm, .code = BUF_INIT};
+
+	buf_puts(&new.code, code);
+	return vec_push(&p->patches, new);
+}
+
 static struct sealed make(struct plan *p)
 {
 	struct sealed s = {0};
@@ -41,6 +49,7 @@ static struct sealed make(struct plan *p)
 	plan_init(p);
 	CHECK(!add(p, "blocks") && !add(p, "blocktime") && !add(p, "coalesce"));
 	CHECK(!plan_set(p, "nanoseconds[3]=7"));
+	CHECK(!add_patches(p, 80, "longer code") && !add_patches(p, 90, "code"));
 	CHECK(plan_set(p, "nanoseconds[64]=7") && plan_set(p, "nothing=1") && plan_set(p, "="));
 	CHECK(!plan_seal(p, &options));
 	s.size = (size_t)lseek(p->fd, 0, SEEK_END);
@@ -65,10 +74,14 @@ static void a_plan_is_sound(void)
 	struct plan p;
 	struct sealed s = make(&p);
 	const struct probe_plan *plan = (const void *)s.at;
+	const struct probe_patches *patches = (const void *)(s.at + plan->patches_at);
 
 	CHECK(plan_is_sound(plan, s.size));
 	CHECK(plan->body_count == 5 && plan->outside_count == 1 && plan->initial_count == 1);
 	CHECK(plan->accesses == LAYOUT_ACCESSES);
+	CHECK(plan->patch_count == 2 && patches[0].sm == 80 && patches[1].sm == 90);
+	CHECK(patches[0].bytes == 11 && !memcmp(s.at + patches[0].at, "longer code", 11));
+	CHECK(patches[1].bytes == 4 && !memcmp(s.at + patches[1].at, "code", 4));
 	CHECK(!strcmp((const char *)s.at + plan->only_at, "vector*"));
 	CHECK(!plan_is_sound(plan, s.size - 1) && !plan_is_sound(plan, 8));
 	end(&p, &s);
@@ -79,8 +92,12 @@ static size_t read_all(const struct probe_plan *p)
 {
 	const struct probe_body *b = (const void *)((const char *)p + p->bodies_at);
 	const struct probe_initial *n = (const void *)((const char *)p + p->initials_at);
+	const struct probe_patches *c = (const void *)((const char *)p + p->patches_at);
 	size_t sum = 0;
 
+	for (uint32_t i = 0; i < p->patch_count; i++)
+		for (uint64_t at = 0; at < c[i].bytes; at++)
+			sum += ((const uint8_t *)p)[c[i].at + at];
 	for (uint32_t i = 0; i < p->body_count; i++)
 		sum += strlen((const char *)p + b[i].kernels_at) +
 		       strlen((const char *)p + b[i].text_at);

@@ -51,25 +51,36 @@ static void close_files(const struct files *f)
 			close(all[i]);
 }
 
+/* A lower limit that we have ourselves stays. */
+static bool limit(int what, rlim_t most)
+{
+	struct rlimit l;
+
+	if (getrlimit(what, &l))
+		return false;
+	if (l.rlim_max > most)
+		l.rlim_max = most;
+	l.rlim_cur = l.rlim_max;
+	return !setrlimit(what, &l);
+}
+
 /* The child, which makes system calls only. */
 static _Noreturn void execute(const struct files *f, char *const *arguments, const struct user *u)
 {
-	const struct rlimit seconds = {SECONDS, SECONDS}, none = {0, 0},
-			    bytes = {CODE_MAX, CODE_MAX};
 	sigset_t empty;
 
 	sigemptyset(&empty);
 	if (!user_become_plain(u) && !prctl(PR_SET_PDEATHSIG, SIGKILL) &&
-		!setrlimit(RLIMIT_CPU, &seconds) && !setrlimit(RLIMIT_CORE, &none) &&
-		!setrlimit(RLIMIT_FSIZE, &bytes) && dup2(f->text, STDIN_FILENO) >= 0 &&
+		limit(RLIMIT_CPU, SECONDS) && limit(RLIMIT_CORE, 0) &&
+		limit(RLIMIT_FSIZE, CODE_MAX) && dup2(f->text, STDIN_FILENO) >= 0 &&
 		dup2(f->code, STDOUT_FILENO) >= 0 && dup2(f->said, STDERR_FILENO) >= 0 &&
 		!sigprocmask(SIG_SETMASK, &empty, NULL))
 		execv(arguments[0], arguments);
 	_exit(127);
 }
 
-/* Whether it ended well; one that takes too long is ended, or ends by its limit of time. */
-static bool has_ended_well(pid_t child)
+/* 1: it ended well; 0: it did not; -ETIME: it took too long, and is ended, or ends by its limit. */
+static int await(pid_t child)
 {
 	uint64_t until_ns = clock_now_ns() + SECONDS * NS_PER_SECOND;
 	int status = -1;
@@ -79,22 +90,27 @@ static bool has_ended_well(pid_t child)
 		usleep(PAUSE_US);
 	if (!ended && !kill(child, SIGKILL))
 		(void)waitpid(child, &status, 0);
+	if (!ended)
+		return -ETIME;
 	return ended == child && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-/* Appends what is in it. */
+/* Appends what it begins with; false: nothing. */
 static bool read_file(int fd, size_t most, struct buf *ret)
 {
+	size_t size;
 	struct stat st;
 	ssize_t got;
 
-	if (fstat(fd, &st) || st.st_size <= 0 || (uint64_t)st.st_size > most ||
-		!buf_reserve(ret, (size_t)st.st_size))
+	if (fstat(fd, &st) || st.st_size <= 0)
 		return false;
-	got = pread(fd, ret->data + ret->size, (size_t)st.st_size, 0);
+	size = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
+	if (!buf_reserve(ret, size))
+		return false;
+	got = pread(fd, ret->data + ret->size, size, 0);
 	if (got > 0)
 		ret->size += (size_t)got;
-	return got == st.st_size;
+	return got == (ssize_t)size;
 }
 
 /* 1: here they are; 0: it does not know this GPU, or makes none, as it says; or -errno. */
@@ -113,11 +129,14 @@ static int assemble(const char *assembler, uint32_t sm, const struct buf *text,
 		result = error_errno(-errno, "cannot run '%s'", assembler);
 	if (!child)
 		execute(&f, arguments, u);
-	if (child > 0) {
-		result = has_ended_well(child) && read_file(f.code, CODE_MAX, ret_code);
-		if (!result)
-			(void)read_file(f.said, SAID_MAX, ret_said);
-	}
+	if (child > 0)
+		result = await(child);
+	if (result == -ETIME)
+		(void)error_set(result, "'%s' took too long", assembler);
+	if (result > 0)
+		result = read_file(f.code, CODE_MAX, ret_code);
+	if (child > 0 && !result)
+		(void)read_file(f.said, SAID_MAX, ret_said);
 	close_files(&f);
 	return result;
 }
