@@ -224,9 +224,14 @@ def check_pages():
         tap.result(said.startswith("joined "), "who has closed the descriptor is joined", said)
 
 
+def forked_child():
+    """The child's number, which its parent says: not always before the child says that it is ready."""
+    return int(wait_for(lambda: next(filter(str.isdigit, text_of("log").split()), "")))
+
+
 def check_children():
     with cuda("forked()") as program:
-        child = int(text_of("log").split()[0])
+        child = forked_child()
         of_child, of_parent = join(child), join(program.pid)
         tap.result(of_child.startswith("joined ") and f"hello {child} " in of_child, "a child that was forked is joined itself",
                    of_child)
@@ -234,7 +239,7 @@ def check_children():
         os.kill(child, signal.SIGKILL)
     with cuda("forked() or (os.getpid() != int(open('pid').read()) and cuda.cuInit(0))",
               preexec_fn=lambda: print(os.getpid(), file=open("pid", "w", encoding="utf-8"))) as program:
-        child = int(text_of("log").split()[0])
+        child = forked_child()
         said = join(child)
         tap.result(said.startswith("joined ") and f"hello {child} " in said, "also one that uses CUDA", said)
         os.kill(child, signal.SIGKILL)

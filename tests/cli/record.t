@@ -82,8 +82,13 @@ is "$(trap '' HUP; record grep SigIgn /proc/self/status | dispositions)" \
 	"a signal ignored at the start stays ignored"
 env -u _ | sort >alone
 record env -u _ | sort >recorded
-is "$(comm -13 alone recorded | sed 's/=.*//' | xargs)" "CUDA_INJECTION64_PATH OPENCL_LAYERS XPUPROF_SOCKET" \
-	"the environment gains the three documented variables"
+gained="CUDA_INJECTION64_PATH OPENCL_LAYERS XPUPROF_SOCKET"
+if ls /usr/lib/x86_64-linux-gnu/libze_loader.so.1 /usr/lib/aarch64-linux-gnu/libze_loader.so.1 \
+	/usr/lib64/libze_loader.so.1 /usr/lib/libze_loader.so.1 /usr/local/lib/libze_loader.so.1 2>/dev/null | grep -q .; then
+	gained="CUDA_INJECTION64_PATH LD_PRELOAD OPENCL_LAYERS XPUPROF_SOCKET ZE_ENABLE_TRACING_LAYER"
+fi
+is "$(comm -13 alone recorded | sed 's/=.*//' | xargs)" "$gained" \
+	"the environment gains the documented variables, two of them where Level Zero is installed"
 if cpu_side; then
 	record --cpu-only env -u _ | sort >recorded
 	is "$(comm -3 alone recorded)" "" "and nothing with --cpu-only"
