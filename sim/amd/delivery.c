@@ -200,6 +200,17 @@ int rocprofiler_flush_buffer(uint64_t buffer)
 	return 0;
 }
 
+/* A child may launch: another thread of its parent's may be in here when it is forked. */
+static void lock(void)
+{
+	pthread_mutex_lock(&d.lock);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&d.lock);
+}
+
 int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, uint32_t policy,
 	rocprofiler_on_buffer *callback, void *data, uint64_t *ret)
 {
@@ -218,7 +229,8 @@ int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, u
 	if (d.buffer_count > 1)
 		return !b->records;
 	d.pending = calloc(PENDING_MAX, sizeof(*d.pending));
-	return !d.pending || !b->records || pthread_create(&thread, NULL, deliver_always, NULL);
+	return !d.pending || !b->records || pthread_atfork(lock, unlock, unlock) ||
+	       pthread_create(&thread, NULL, deliver_always, NULL);
 }
 
 void delivery_samples(uint64_t agent, uint32_t method, uint64_t buffer)
