@@ -92,7 +92,7 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
 SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
-INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(wildcard src/inject/*.S)
+INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(sort $(shell find src/inject -name "*.S"))
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 # What is preloaded for probes: of the rest only what puts programs into images.
 PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]' -not -path '*/ptxas/*')) \

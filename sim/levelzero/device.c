@@ -247,6 +247,16 @@ int32_t sim_status(struct event_object *e)
 	return is_signalled ? 0 : LEVELZERO_NOT_READY;
 }
 
+/* Nobody has been asked to signal it; a wait without an end would be one for ever, and is none. */
+static int32_t wait_in_vain(struct event_object *e, uint64_t timeout)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (uint64_t ns = 0; timeout != UINT64_MAX && ns < timeout && sim_status(e); ns += 1000000)
+		nanosleep(&pause, NULL);
+	return sim_status(e);
+}
+
 int32_t sim_wait_for_event(struct event_object *e, uint64_t timeout)
 {
 	uint64_t until;
@@ -257,7 +267,7 @@ int32_t sim_wait_for_event(struct event_object *e, uint64_t timeout)
 	until = e->count ? e->changes[0].end : 0;
 	pthread_mutex_unlock(&lock);
 	if (!until || !timeout)
-		return sim_status(e);
+		return wait_in_vain(e, timeout);
 	sim_wait(until);
 	return sim_wait_for_event(e, timeout);
 }

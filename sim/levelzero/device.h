@@ -52,6 +52,7 @@ struct command {
 };
 
 struct list_object {
+	void *context;
 	struct line line;
 	bool immediate;
 	uint32_t count, room;

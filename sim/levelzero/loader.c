@@ -46,12 +46,13 @@ static int32_t destroy(void *object)
 	return 0;
 }
 
-static int32_t make_list(const void *device, void **ret, bool immediate)
+static int32_t make_list(void *context, const void *device, void **ret, bool immediate)
 {
 	int32_t result = make(ret, sizeof(struct list_object));
 	struct list_object *l = *ret;
 
 	if (!result) {
+		l->context = context;
 		l->immediate = immediate;
 		l->line.device = device;
 	}
@@ -276,9 +277,9 @@ TRACED(FenceHostSynchronize, (void *fence, uint64_t timeout), (&fence, &timeout)
 	wait_for_fence(fence, timeout))
 TRACED(FenceReset, (void *fence), (&fence), reset_fence(fence))
 TRACED(CommandListCreateImmediate, (void *context, void *device, const void *desc, void **ret),
-	(&context, &device, &desc, &ret), make_list(device, ret, true))
+	(&context, &device, &desc, &ret), make_list(context, device, ret, true))
 TRACED(CommandListCreate, (void *context, void *device, const void *desc, void **ret),
-	(&context, &device, &desc, &ret), make_list(device, ret, false))
+	(&context, &device, &desc, &ret), make_list(context, device, ret, false))
 TRACED(CommandListDestroy, (void *list), (&list), destroy_list(list))
 TRACED(CommandListClose, (void *list), (&list), 0)
 TRACED(CommandListReset, (void *list), (&list), reset_list(list))
@@ -410,6 +411,38 @@ SIM_EXPORT int32_t zeDeviceGetSubDevices(void *device, uint32_t *count, void **r
 SIM_EXPORT int32_t zeContextCreate(void *driver, const void *desc, void **ret)
 {
 	return make(ret, 1);
+}
+
+SIM_EXPORT int32_t zeCommandListIsImmediate(void *list, uint8_t *ret);
+int32_t zeCommandListIsImmediate(void *list, uint8_t *ret)
+{
+	*ret = ((struct list_object *)list)->immediate;
+	return 0;
+}
+
+SIM_EXPORT int32_t zeCommandListGetContextHandle(void *list, void **ret);
+int32_t zeCommandListGetContextHandle(void *list, void **ret)
+{
+	*ret = ((struct list_object *)list)->context;
+	return 0;
+}
+
+SIM_EXPORT int32_t zeCommandListGetDeviceHandle(void *list, const void **ret);
+int32_t zeCommandListGetDeviceHandle(void *list, const void **ret)
+{
+	*ret = ((struct list_object *)list)->line.device;
+	return 0;
+}
+
+SIM_EXPORT int32_t zeKernelGetName(void *kernel, size_t *size, char *ret);
+int32_t zeKernelGetName(void *kernel, size_t *size, char *ret)
+{
+	const char *name = kernel_of(kernel)->name;
+
+	if (ret)
+		snprintf(ret, *size, "%s", name);
+	*size = strlen(name) + 1;
+	return 0;
 }
 
 /* Before version 1.2 of the properties, and with a driver from before, the resolution is in

@@ -2,9 +2,15 @@
 /*
  * Callbacks of tracers come as from the real layer: around each call, with the addresses of its
  * arguments, those before it in the order in which tracers were made. A call inside a callback is
- * not traced.
+ * not traced. Who is called before a call is called after it, also if the tracer was disabled
+ * meanwhile; to destroy a tracer is to wait for such calls.
+ *
+ * The layer is on if its variable is set, or while somebody has switched it on
+ * (zelEnableTracingLayer), which loaders before 1.20 cannot ($XPUPROF_SIM_ZE_OLD).
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "levelzero.h"
 
@@ -14,12 +20,19 @@
 /* A call, with what tracers want of it. */
 struct sim_traced {
 	levelzero_callback *callbacks[TRACERS_MAX][2];
+	uint32_t of[TRACERS_MAX][2]; /* the tracers, by their numbers; 0: none */
+};
+
+/* One that goes on. */
+struct sim_call {
+	bool traced[TRACERS_MAX];
+	void *instances[TRACERS_MAX];
 };
 
 int32_t sim_set_callback(
 	void *tracer, struct sim_traced *call, int when, levelzero_callback *callback);
-void sim_call_back(const struct sim_traced *call, int when, void **arguments, int32_t result,
-	void **instances);
+void sim_call_back(const struct sim_traced *of, int when, void **arguments, int32_t result,
+	struct sim_call *call);
 
 /* TRACED(name, parameters, addresses of them, what it does): the function, and how tracers ask for
  * its callbacks. */
@@ -34,12 +47,13 @@ void sim_call_back(const struct sim_traced *call, int when, void **arguments, in
 	}                                                                                          \
 	SIM_EXPORT int32_t ze##name parameters                                                     \
 	{                                                                                          \
-		void *arguments[] = {SIM_UNPACK addresses}, *instances[TRACERS_MAX] = {NULL};      \
+		void *arguments[] = {SIM_UNPACK addresses};                                        \
+		struct sim_call call = {0};                                                        \
 		int32_t result;                                                                    \
                                                                                                    \
-		sim_call_back(&traced_##name, 0, arguments, 0, instances);                         \
+		sim_call_back(&traced_##name, 0, arguments, 0, &call);                             \
 		result = (action);                                                                 \
-		sim_call_back(&traced_##name, 1, arguments, result, instances);                    \
+		sim_call_back(&traced_##name, 1, arguments, result, &call);                        \
 		return result;                                                                     \
 	}
 #define SIM_UNPACK(...) __VA_ARGS__

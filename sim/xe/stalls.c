@@ -78,9 +78,9 @@ static int open_pipe(unsigned int tile)
 	bool is_wanted = sim_stalls_path(tile, path, sizeof(path));
 	int limit_ms = patience_ms(), fd = -1;
 
-	for (int n = 0; is_wanted && fd < 0 && n < limit_ms; n++) {
+	for (int n = 0; is_wanted && fd < 0 && n <= limit_ms; n++) {
 		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0 && n < limit_ms)
 			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	return fd;
@@ -126,20 +126,23 @@ static void write_some(int fd, const uint8_t *bytes, size_t size)
 	}
 }
 
-/* Waits for room; a reader that is gone gets nothing, and the program no signal. */
-static void write_all(int fd, const uint8_t *bytes, size_t size)
+/* Waits for room; a reader that is gone gets nothing, and the program no signal. False: it is. */
+static bool write_all(int fd, const uint8_t *bytes, size_t size)
 {
 	const struct timespec now = {0};
 	sigset_t set, before;
+	bool is_read;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	errno = 0;
 	write_some(fd, bytes, size);
-	if (errno == EPIPE)
+	is_read = errno != EPIPE;
+	if (!is_read)
 		sigtimedwait(&set, NULL, &now);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return is_read;
 }
 
 static bool is_to_drop(void)
@@ -153,14 +156,15 @@ void sim_stalls_run(unsigned int tile, unsigned int active_bit, uint64_t address
 	const uint8_t *code, size_t size)
 {
 	static int opened[TILES]; /* 0: not yet */
+	int *pipe = &opened[tile % TILES];
 	uint8_t records[SIM_STALL_RECORDS][RECORD_BYTES];
 	size_t at = 0;
 	int fd;
 
 	pthread_mutex_lock(&lock);
-	if (!opened[tile % TILES])
-		opened[tile % TILES] = open_pipe(tile);
-	fd = opened[tile % TILES];
+	if (!*pipe || (*pipe < 0 && !patience_ms()))
+		*pipe = open_pipe(tile);
+	fd = *pipe;
 	pthread_mutex_unlock(&lock);
 	if (fd < 0)
 		return;
@@ -178,5 +182,10 @@ void sim_stalls_run(unsigned int tile, unsigned int active_bit, uint64_t address
 		if ((is_send && bytes == 16 && i[4] & LAST) || size - at < 16)
 			at = 0;
 	}
-	write_all(fd, (const uint8_t *)records, sizeof(records));
+	if (write_all(fd, (const uint8_t *)records, sizeof(records)) || patience_ms())
+		return;
+	pthread_mutex_lock(&lock);
+	close(fd);
+	*pipe = 0;
+	pthread_mutex_unlock(&lock);
 }

@@ -3,7 +3,8 @@
  * Stall records of simulated GPUs. A kernel that runs leaves SIM_STALL_RECORDS of them, spread over
  * its instructions, each of SIM_STALL_SAMPLES threads, in the pipe $XPUPROF_SIM_XE, which stands
  * for the hardware's buffer. When that is full for $XPUPROF_SIM_XE_PATIENCE_MS they are dropped, as
- * are those of each third kernel with the fault "drop", and who reads the stream is told once.
+ * are those of each third kernel with the fault "drop", and who reads the stream is told once. Before
+ * the first, a kernel waits as long for somebody to read; with 0 none waits, and each looks again.
  */
 #pragma once
 

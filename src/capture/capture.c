@@ -705,7 +705,7 @@ void capture_each_followed(
 
 struct mapping_visit {
 	const struct capture *c;
-	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable);
+	capture_gpu_process *visit;
 	void *context;
 };
 
@@ -715,16 +715,17 @@ static void visit_gpu_process(void *context, struct process *process)
 	uint32_t id;
 
 	if (process->maps_gpu_driver && !tasks_process(v->c->tasks, process->pid, &id))
-		v->visit(v->context, process->pid, id, process->maps_joinable);
+		v->visit(v->context, process->pid, id,
+			vendor_to_join(process->maps_joins, process->maps_apis));
 }
 
-void capture_each_gpu_process(const struct capture *c,
-	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable), void *context)
+void capture_each_gpu_process(const struct capture *c, capture_gpu_process *visit, void *context)
 {
 	struct mapping_visit v = {.c = c, .visit = visit, .context = context};
 
 	vec_foreach (ended, &c->ended)
-		visit(context, ended->pid, ended->process, ended->joinable);
+		visit(context, ended->pid, ended->process,
+			vendor_to_join(ended->joins, ended->apis));
 	processes_each(c->processes, visit_gpu_process, &v);
 }
 

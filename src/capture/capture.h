@@ -148,12 +148,12 @@ const char *capture_not_observed(const struct capture *c, uint32_t process, bool
 void capture_each_followed(
 	const struct capture *c, bool (*visit)(void *context, uint32_t pid), void *context);
 
+/* `api`: by which it can be joined (vendor_to_join); -1: it cannot be. */
+typedef void capture_gpu_process(void *context, uint32_t pid, uint32_t process, int api);
 /* Calls visit for every process that was seen mapping the library of a GPU driver
- * (vendor_is_any_driver; joinable: vendor_is_driver_library) during its present or (it has
- * ended) last image, not for forked children of which only the parent did. It is for finding
- * programs that use a GPU and never connected. */
-void capture_each_gpu_process(const struct capture *c,
-	void (*visit)(void *context, uint32_t pid, uint32_t process, bool joinable), void *context);
+ * (vendor_is_any_driver) during its present or (it has ended) last image, not for forked children
+ * of which only the parent did. It is for finding programs that use a GPU and never connected. */
+void capture_each_gpu_process(const struct capture *c, capture_gpu_process *visit, void *context);
 /* An API that such a process uses, as it mapped a driver of it (vendor_apis_of_driver): by its
  * number on the wire, its name, and why it may not be seen. */
 struct capture_api_use {

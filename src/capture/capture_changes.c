@@ -20,7 +20,7 @@ static int note_end(struct capture *c, uint32_t pid)
 
 	if (!process || !process->maps_gpu_driver)
 		return 0;
-	ended.joinable = process->maps_joinable;
+	ended.joins = process->maps_joins;
 	ended.apis = process->maps_apis;
 	error = tasks_process(c->tasks, pid, &ended.process);
 	/* One process may stand for many that come and go. */

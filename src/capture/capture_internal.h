@@ -31,9 +31,8 @@
 /* A process that is gone and had mapped the library of a GPU driver. */
 struct ended_process {
 	uint32_t pid;
-	uint32_t process; /* profile id */
-	bool joinable;
-	uint32_t apis; /* process.maps_apis */
+	uint32_t process;     /* profile id */
+	uint32_t joins, apis; /* process.maps_joins, maps_apis */
 };
 
 /* How many locations the profile had at a time. */

@@ -190,7 +190,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->image_known = true;
 	process->exec_begun = true;
 	process->maps_gpu_driver = false;
-	process->maps_joinable = false;
+	process->maps_joins = 0;
 	process->maps_apis = 0;
 	process->maps_probed = false;
 	process->replaced_sent = 0;
@@ -230,7 +230,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 		return error;
 	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
 	process->maps_gpu_driver |= vendor_is_any_driver(path);
-	process->maps_joinable |= vendor_is_driver_library(path);
+	process->maps_joins |= vendor_joins_of(path);
 	process->maps_apis |= vendor_apis_of_driver(path);
 	process->maps_probed |= vendor_of_probed_driver(path) != NULL;
 	note_interpreter(p, process, &m);

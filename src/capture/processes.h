@@ -20,11 +20,11 @@ struct process {
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
 	/* its image mapped the library of a GPU driver (not its parent before fork) */
 	bool maps_gpu_driver;
-	bool maps_joinable; /* a driver by which it can be joined */
-	uint32_t maps_apis; /* others, by their APIs: vendor_apis_of_driver */
-	bool maps_probed;   /* a driver that may have probes (driver_probes.h), since that looked */
-	uint32_t threads;   /* that live; only where their ends are reported */
-	bool touched;	    /* it is in the list of processes_each_touched */
+	uint32_t maps_joins; /* libraries by which it can be joined: vendor_joins_of */
+	uint32_t maps_apis;  /* others, by their APIs: vendor_apis_of_driver */
+	bool maps_probed; /* a driver that may have probes (driver_probes.h), since that looked */
+	uint32_t threads; /* that live; only where their ends are reported */
+	bool touched;	  /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
 	uint64_t replaced_sent;	 /* of space->replaced, what was sent to the walkers */

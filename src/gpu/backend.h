@@ -95,7 +95,8 @@ struct gpu_shared {
 struct gpu_joining {
 	const char *library; /* path of the one that is put into it */
 	const char *entry;   /* its function (join/join.h) */
-	const char *stays;   /* what stays in the program when it has left, and what that costs */
+	/* what stays in the program when it has left, and what that costs; NULL: nothing */
+	const char *stays;
 };
 
 struct gpu_stats {
@@ -124,8 +125,8 @@ struct gpu_backend_ops {
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* NULL: programs that run already cannot be joined. */
-	void (*joining)(struct gpu_backend *b, struct gpu_joining *ret);
+	/* NULL: programs that run already cannot be joined. False: those of this API cannot be. */
+	bool (*joining)(struct gpu_backend *b, uint8_t api, struct gpu_joining *ret);
 	/* NULL. Takes our end of the socket that a library in this process has the other end of:
 	 * owned from here on. */
 	int (*adopt)(struct gpu_backend *b, int fd, uint32_t pid);

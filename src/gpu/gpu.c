@@ -125,13 +125,11 @@ static const struct open_backend *joiner(const struct gpu *g)
 	return NULL;
 }
 
-bool gpu_joining(struct gpu *g, struct gpu_joining *ret)
+bool gpu_joining(struct gpu *g, uint8_t api, struct gpu_joining *ret)
 {
 	const struct open_backend *b = joiner(g);
 
-	if (b)
-		b->ops->joining(b->backend, ret);
-	return b;
+	return b && b->ops->joining(b->backend, api, ret);
 }
 
 int gpu_adopt(struct gpu *g, int fd, uint32_t pid)

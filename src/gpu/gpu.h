@@ -43,8 +43,9 @@ int gpu_helper(int argc, char **argv);
 bool gpu_is_open(const struct gpu *g);
 /* Environment variables for the command: calls add("NAME", "value") for each. */
 int gpu_environment(struct gpu *g, int (*add)(void *, const char *, const char *), void *context);
-/* How programs are joined that run already; false: they cannot be. */
-bool gpu_joining(struct gpu *g, struct gpu_joining *ret);
+/* How programs that use this API (its number on the wire) are joined that run already; false: they
+ * cannot be. */
+bool gpu_joining(struct gpu *g, uint8_t api, struct gpu_joining *ret);
 /* Takes a connection to a library that was put into this process. The socket is owned from here
  * on. */
 int gpu_adopt(struct gpu *g, int fd, uint32_t pid);

@@ -27,6 +27,13 @@ int handles_init(struct handles *h)
 	return 0;
 }
 
+void handles_release(struct handles *h)
+{
+	if (h->slots)
+		munmap(h->slots, SLOTS * sizeof(*h->slots));
+	h->slots = NULL;
+}
+
 static struct handle_slot *slot_of(const struct handles *h, uintptr_t handle, size_t n)
 {
 	uint64_t hash = (uint64_t)handle * HASH_FACTOR >> (64 - HANDLES_BITS);

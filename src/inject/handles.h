@@ -26,6 +26,8 @@ struct handles {
 
 /* 0 or -errno. */
 int handles_init(struct handles *h);
+/* Nobody uses it any more. */
+void handles_release(struct handles *h);
 /* Replaces what was there under the same handle. Where there is no room, an entry makes way that
  * may_go permits (NULL: any). False: none does. */
 bool handles_put(

@@ -38,6 +38,14 @@ int names_init(void)
 	return handles_init(&texts);
 }
 
+void names_release(void)
+{
+	if (memory)
+		munmap(memory, TEXT_BYTES);
+	memory = NULL;
+	handles_release(&texts);
+}
+
 static uintptr_t hash_of(const char *text, size_t size)
 {
 	uint64_t hash = size;

@@ -14,6 +14,8 @@ struct named {
 
 /* 0 or -errno. May be called again. */
 int names_init(void);
+/* No name is used any more. */
+void names_release(void);
 /* Never NULL: what finds no room has a name that says so, and is cut if it is too long. */
 struct named *names_keep(const char *text);
 struct named *names_none(void);

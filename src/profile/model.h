@@ -811,6 +811,7 @@ enum profile_loss {
 	/* Of probes that a GPU driver has in its own code. */
 	LOSS_DRIVER_PROBES, /* hits that were lost, or whose arguments could not be read */
 	LOSS_DRIVER_IMAGES, /* images of code that they named, and that could not be had */
+	LOSS_GPU_LISTS,	    /* executions of command lists whose commands are not known */
 	LOSS_KINDS
 };
 

@@ -29,10 +29,12 @@
 struct pending {
 	struct join *join;
 	uint32_t pid, process; /* profile id */
+	uint8_t api;	       /* that it is joined by */
 };
 
 struct joined {
 	uint32_t pid, process;
+	uint8_t api;
 	bool woken;
 	uint64_t copy; /* of the library, to see when it has left */
 };
@@ -52,7 +54,6 @@ struct joins {
 	struct vec(struct pending) pending;
 	struct vec(struct joined) joined;
 	struct vec(struct refused) observed;
-	const char *stays;
 	uint64_t looked_ns;
 	bool finished;
 	int error;
@@ -106,19 +107,18 @@ static bool is_there(uint32_t pid)
 	return !kill((pid_t)pid, 0) || errno != ESRCH;
 }
 
-static void begin(struct joins *j, uint32_t pid, uint32_t process)
+static void begin(struct joins *j, uint32_t pid, uint32_t process, uint8_t api)
 {
 	struct gpu_joining how;
-	struct pending p = {.pid = pid, .process = process};
+	struct pending p = {.pid = pid, .process = process, .api = api};
 	struct join_options options = {.pid = pid, .sandbox = j->sandbox};
 
-	if (!gpu_joining(j->gpu, &how) || !is_there(pid))
+	if (!gpu_joining(j->gpu, api, &how) || !is_there(pid))
 		return;
 	if (map_put(&j->known, process, clock_now_ns())) {
 		j->error = error_memory(NULL);
 		return;
 	}
-	j->stays = how.stays;
 	options.entry = how.entry;
 	options.library = open(how.library, O_RDONLY | O_CLOEXEC);
 	if (options.library < 0) {
@@ -142,12 +142,12 @@ static bool is_due(const struct joins *j, uint32_t process)
 	return gpu_is_taken(j->gpu, process) && clock_now_ns() - *tried_ns > RETRY_NS;
 }
 
-static void look_at(void *context, uint32_t pid, uint32_t process, bool joinable)
+static void look_at(void *context, uint32_t pid, uint32_t process, int api)
 {
 	struct joins *j = context;
 
-	if (!j->error && joinable && j->pending.count < AT_ONCE && is_due(j, process))
-		begin(j, pid, process);
+	if (!j->error && api >= 0 && j->pending.count < AT_ONCE && is_due(j, process))
+		begin(j, pid, process, (uint8_t)api);
 }
 
 /* One in which another tool is comes again and again. */
@@ -163,7 +163,7 @@ static int note_joined(struct joins *j, const struct joined *one)
 
 static int adopt(struct joins *j, const struct pending *p, const struct join_result *result)
 {
-	const struct joined joined = {p->pid, p->process, result->woken, result->copy};
+	const struct joined joined = {p->pid, p->process, p->api, result->woken, result->copy};
 	int error = note_joined(j, &joined);
 
 	if (!error)
@@ -275,18 +275,20 @@ static enum join_leave await_leave(const struct joined *joined, uint64_t deadlin
 	return leave;
 }
 
-/* Of those that go on, with the tracer: "12, 14". */
+/* Of those that go on, with the tracer: "12, 14". Where nothing stays, nothing is said. */
 static void list_left(const struct joins *j, struct buf *left)
 {
-	const char *before = "";
+	struct gpu_joining how;
+	const char *stays = NULL;
 
 	vec_foreach (it, &j->joined)
-		if (is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process)) {
-			buf_printf(left, "%s%" PRIu32, before, it->pid);
-			before = ", ";
+		if (is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process) &&
+			gpu_joining(j->gpu, it->api, &how) && how.stays) {
+			buf_printf(left, "%s%" PRIu32, stays ? ", " : "", it->pid);
+			stays = how.stays;
 		}
-	if (*before)
-		buf_printf(left, ": %s", j->stays);
+	if (stays)
+		buf_printf(left, ": %s", stays);
 }
 
 static void list_asleep(const struct joins *j, struct buf *lines)

@@ -34,7 +34,7 @@ struct unconnected {
 	uint64_t count;
 };
 
-static void visit_gpu_process(void *context, uint32_t pid, uint32_t process, bool joinable)
+static void visit_gpu_process(void *context, uint32_t pid, uint32_t process, int api)
 {
 	struct unconnected *u = context;
 

@@ -59,7 +59,7 @@ struct unseen {
 	struct buf *lines;
 };
 
-static void add_unconnected(void *context, uint32_t pid, uint32_t process, bool joinable)
+static void add_unconnected(void *context, uint32_t pid, uint32_t process, int api)
 {
 	struct unseen *u = context;
 

@@ -136,6 +136,28 @@ const struct vendor *vendor_of_probed_driver(const char *path)
 	return NULL;
 }
 
+uint32_t vendor_joins_of(const char *path)
+{
+	const char *name = file_name(path);
+	uint32_t apis = 0;
+
+	vendors_foreach(v) if ((*v)->joined_by && begins(name, (*v)->joined_by)) apis |=
+		1u << (*v)->api;
+	return apis;
+}
+
+int vendor_to_join(uint32_t joins, uint32_t drivers)
+{
+	vendors_foreach(v)
+	{
+		uint32_t api = 1u << (*v)->api;
+
+		if (joins & api && (!(*v)->other_drivers || drivers & api))
+			return (*v)->api;
+	}
+	return -1;
+}
+
 static uint32_t api_named(const char *name)
 {
 	vendors_foreach(v) if (!strcmp((*v)->name, name)) return 1u << (*v)->api;

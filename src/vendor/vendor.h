@@ -66,8 +66,11 @@ struct vendor {
 	/* Beginnings of the file names of libraries between a program and its GPU work. */
 	const char *const *libraries;
 	/* The beginning of the file name of the driver's library: every program that uses the
-	 * vendor's GPUs maps it. Programs that run already can be joined by that. */
+	 * vendor's GPUs maps it. */
 	const char *driver_library;
+	/* So too of the library by which programs that run already can be joined; of those that map
+	 * one of `other_drivers` as well, if there are such. NULL: they cannot be. */
+	const char *joined_by;
 	/* Beginnings of the file names of other libraries by which a program is known to use its
 	 * GPU; it has to be started by us to be recorded. */
 	const char *const *other_drivers;
@@ -109,8 +112,13 @@ bool vendor_is_launch_stub(const char *linker_name);
  * own. */
 bool vendor_is_gpu_library(const char *path);
 /* Whether a path is that of a vendor's library that is mapped by every program that uses its
- * GPUs, and whose programs can be joined. */
+ * GPUs. */
 bool vendor_is_driver_library(const char *path);
+/* The vendors whose `joined_by` it is, by the numbers of their APIs, as bits. */
+uint32_t vendor_joins_of(const char *path);
+/* By which API a program can be joined that has mapped libraries of these (vendor_joins_of) and
+ * drivers of these (vendor_apis_of_driver): its number. -1: it cannot be. */
+int vendor_to_join(uint32_t joins, uint32_t drivers);
 /* Whether it is one, of whichever programs. */
 bool vendor_is_any_driver(const char *path);
 /* The vendors of which it is an other driver, by the numbers of their APIs, as bits. */

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	19u
+#define WIRE_VERSION	20u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -166,6 +166,7 @@ enum wire_count {
 	WIRE_LOST_EVENT_RECORDS, /* the ring was full: records of events that may be waited for */
 	WIRE_UNTIMED,		 /* work whose times are not known, or make no sense */
 	WIRE_LOST_MARKERS,	 /* the ring was full: markers */
+	WIRE_UNKNOWN_LISTS,	 /* executions of command lists whose commands are not known */
 	WIRE_COUNTS
 };
 

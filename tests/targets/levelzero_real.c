@@ -10,14 +10,20 @@
  *	streamer	samples its GPU's instructions itself, and then launches; says whether it could
  *	devices		launches each on every device of the driver
  *	modules		makes and destroys the module again and again, and launches of each
+ *	rounds		until SIGTERM: launches "busy" on the immediate list, executes a list that was recorded once, with
+ *			"tiny", and one that is recorded anew, with "tiny"; prints "ready", how many rounds, and "done"
+ *	patient		the same, while another thread waits for what never comes, three seconds at a time
  *
  * Prints "NAME COUNT NANOSECONDS" of its kernels, as the simulated command streamer takes them
  * (sim/xe/) or as its events say.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "levelzero.h"
 
@@ -85,7 +91,8 @@ static void *make_kernel(const char *name)
 
 	check("kernel", zeKernelCreate(module, &desc, &kernel));
 	check("group size", zeKernelSetGroupSize(kernel, 16, 1, 1));
-	check("argument", zeKernelSetArgumentValue(kernel, 0, sizeof(memory), &memory));
+	if (zeKernelSetArgumentValue)
+		check("argument", zeKernelSetArgumentValue(kernel, 0, sizeof(memory), &memory));
 	return kernel;
 }
 
@@ -302,6 +309,82 @@ static void use_modules(void)
 	print_simulated(COUNT);
 }
 
+static volatile sig_atomic_t ends;
+
+static void end(int signal)
+{
+	ends = 1;
+}
+
+static void *make_recorded(void)
+{
+	const struct desc of_list = {.stype = 0xf};
+	void *made;
+
+	check("list", zeCommandListCreate(context, device, &of_list, &made));
+	return made;
+}
+
+STEP static int record_tiny(void *to)
+{
+	launch_tiny(to, NULL);
+	check("close", zeCommandListClose(to));
+	return 4;
+}
+
+static void run_rounds(void)
+{
+	const struct desc of_queue = {.stype = 0xe};
+	const struct levelzero_fence_desc of_fence = {.stype = LEVELZERO_IS_FENCE_DESC};
+	const struct timespec pause = {.tv_nsec = 2000000};
+	void *kept = make_recorded(), *again = make_recorded(), *queue, *fence;
+	int rounds = 0;
+
+	make_kernels();
+	signal(SIGTERM, end);
+	check("queue", zeCommandQueueCreate(context, device, &of_queue, &queue));
+	check("fence", zeFenceCreate(queue, &of_fence, &fence));
+	record_tiny(kept);
+	puts("ready");
+	fflush(stdout);
+	for (; !ends; rounds++) {
+		launch_busy(list, NULL);
+		execute(queue, kept, NULL);
+		check("wait", zeCommandQueueSynchronize(queue, UINT64_MAX));
+		check("reset", zeCommandListReset(again));
+		record_tiny(again);
+		execute(queue, again, fence);
+		check("wait", zeFenceHostSynchronize(fence, UINT64_MAX));
+		check("reset", zeFenceReset(fence));
+		wait_for_list();
+		nanosleep(&pause, NULL);
+	}
+	printf("%d rounds\ndone\n", rounds);
+}
+
+static void *wait_in_vain(void *event)
+{
+	while (!ends)
+		zeEventHostSynchronize(event, 3000000000ull);
+	return NULL;
+}
+
+static void run_rounds_beside_wait(void)
+{
+	const struct levelzero_event_pool_desc of_pool = {.stype = LEVELZERO_IS_EVENT_POOL_DESC,
+		.flags = LEVELZERO_POOL_HOST_VISIBLE,
+		.count = 1};
+	const struct levelzero_event_desc of_event = {.stype = LEVELZERO_IS_EVENT_DESC};
+	void *pool, *event;
+	pthread_t thread;
+
+	check("pool", zeEventPoolCreate(context, &of_pool, 1, &device, &pool));
+	check("event", zeEventCreate(pool, &of_event, &event));
+	check("thread", pthread_create(&thread, NULL, wait_in_vain, event));
+	run_rounds();
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -309,7 +392,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = {{"kernels", run_kernels}, {"events", use_events}, {"recorded", run_recorded},
 		{"copies", run_copies}, {"streamer", use_streamer}, {"modules", use_modules},
-		{"devices", use_devices}};
+		{"devices", use_devices}, {"rounds", run_rounds},
+		{"patient", run_rounds_beside_wait}};
 
 	if (argc < 3)
 		return 2;

@@ -399,7 +399,8 @@ int main(int argc, char **argv)
 
 	begin(source);
 	if (!strcmp(what, "rate") || !strcmp(what, "events"))
-		return rate(count ? count : 1000, argc > 3 ? atoi(argv[3]) : 0, !strcmp(what, "events"));
+		return rate(count ? count : 1000, argc > 3 ? atoi(argv[3]) : 0,
+			!strcmp(what, "events"));
 	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
 		if (!strcmp(what, all[n].name))
 			return all[n].alone ? all[n].alone() : all[n].of_count(count);

@@ -49,18 +49,14 @@ static int backend_environment(
 	return add(context, WIRE_ENV_SOCKET, injected_address(b->libraries));
 }
 
-/* The one API that joins programs. */
-static void backend_joining(struct gpu_backend *b, struct gpu_joining *ret)
+static bool backend_joining(struct gpu_backend *b, uint8_t api, struct gpu_joining *ret)
 {
-	for (uint32_t n = 0; n < WIRE_APIS; n++) {
-		const struct injected_api *api = injected_apis[n];
+	const struct injected_api *a = api < WIRE_APIS ? injected_apis[api] : NULL;
 
-		if (!api->entry)
-			continue;
-		*ret = (struct gpu_joining){
-			.library = b->library, .entry = api->entry, .stays = api->stays};
-		return;
-	}
+	if (!a || !a->entry)
+		return false;
+	*ret = (struct gpu_joining){.library = b->library, .entry = a->entry, .stays = a->stays};
+	return true;
 }
 
 static int backend_adopt(struct gpu_backend *b, int fd, uint32_t pid)

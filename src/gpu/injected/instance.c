@@ -404,6 +404,7 @@ static void count_counters(struct instance *i)
 		[WIRE_LOST_EVENT_RECORDS] = LOSS_GPU_RING_FULL,
 		[WIRE_UNTIMED] = LOSS_GPU_UNTIMED,
 		[WIRE_LOST_MARKERS] = LOSS_GPU_RING_FULL,
+		[WIRE_UNKNOWN_LISTS] = LOSS_GPU_LISTS,
 	};
 
 	for (enum wire_count n = 0; n < WIRE_COUNTS; n++) {

@@ -25,4 +25,5 @@ const struct injected_api levelzero_api = {
 	.call_count = LEVELZERO_CALL_NUMBERS,
 	.call_index = call_index,
 	.describe_tracer = describe,
+	.entry = "xpuprof_join_levelzero",
 };

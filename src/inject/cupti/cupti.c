@@ -401,7 +401,7 @@ int InitializeInjection(void)
 	return 1;
 }
 
-/* What unloads the library, NULL: it stays (join_entry.S). */
+/* What unloads the library, NULL: it stays (inject/join_entry.h). */
 void *xpuprof_join_run(int socket)
 {
 	return inject_join(&api, socket) ? NULL : hooks_unload();

@@ -204,45 +204,63 @@ void code_is_made(void *module, void *kernel, const char *name)
 	collector_wake();
 }
 
-/* (context, device, description, ret, ret_log) */
-static void after_create_module(void **arguments, int32_t result, void *unused, void **instance)
+/* `asked`: there is no image to be had. */
+static void add_module(void *handle, void *context, void *device, bool asked)
 {
-	void **made = *(void **)arguments[3];
-	address_function *address;
-	int device;
+	address_function *address = addresses_of(device);
+	int index = gpus_find(device);
 
-	if (result || !made || !*made || !is_alive())
-		return;
-	device = gpus_find(*(void **)arguments[1]);
-	address = addresses_of(*(void **)arguments[1]);
 	pthread_mutex_lock(&lock);
-	if (device >= 0 && code.module_count < MODULES_MAX) {
+	if (index >= 0 && code.module_count < MODULES_MAX) {
 		struct module *m = &code.modules[code.module_count++];
 
-		*m = (struct module){.context = *(void **)arguments[0],
+		*m = (struct module){.context = context,
 			.address = address,
-			.device = (uint16_t)device};
-		handles_put(&code.modules_by_handle, *made, (uintptr_t)m, NULL);
+			.device = (uint16_t)index,
+			.asked = asked};
+		handles_put(&code.modules_by_handle, handle, (uintptr_t)m, NULL);
 	} else {
 		count(WIRE_LOST_IMAGES, 1);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-/* (module) */
-static void before_destroy_module(void **arguments, int32_t result, void *unused, void **instance)
+/* Where its module is not known, a kernel is one by itself. */
+void code_is_earlier(void *kernel, const struct list *l, const char *name)
+{
+	if (!l->context)
+		return;
+	add_module(kernel, l->context->handle, gpus[l->place.device].handle, true);
+	code_is_made(kernel, kernel, name);
+}
+
+/* (context, device, description, ret, ret_log) */
+static void after_create_module(void **arguments, int32_t result, void *unused, void **instance)
+{
+	void **made = *(void **)arguments[3];
+
+	if (!result && made && *made && is_alive())
+		add_module(*made, *(void **)arguments[0], *(void **)arguments[1], false);
+}
+
+void code_is_gone(void *handle)
 {
 	struct module *m;
 
-	if (!is_alive())
-		return;
 	pthread_mutex_lock(&lock);
-	m = (struct module *)handles_get(&code.modules_by_handle, *(void **)arguments[0]);
+	m = (struct module *)handles_get(&code.modules_by_handle, handle);
 	for (uint32_t n = m && !m->gone ? m->kernels : 0; n; n = code.places[n - 1].next)
 		note_end(m, code.places[n - 1].address);
 	if (m)
 		m->gone = true;
 	pthread_mutex_unlock(&lock);
+}
+
+/* (module) */
+static void before_destroy_module(void **arguments, int32_t result, void *unused, void **instance)
+{
+	if (is_alive())
+		code_is_gone(*(void **)arguments[0]);
 }
 
 void code_register(void)
@@ -257,6 +275,20 @@ void code_register(void)
 	addresses_init();
 	tracer_register("ModuleCreate", NULL, after_create_module);
 	tracer_register("ModuleDestroy", before_destroy_module, NULL);
+}
+
+static void release(void *memory, size_t bytes)
+{
+	if (memory)
+		munmap(memory, bytes);
+}
+
+void code_release(void)
+{
+	release(code.modules, MODULES_MAX * sizeof(*code.modules));
+	release(code.places, MODULES_MAX * sizeof(*code.places));
+	release(code.notes, NOTES_MAX * sizeof(*code.notes));
+	handles_release(&code.modules_by_handle);
 }
 
 /* --- our thread */

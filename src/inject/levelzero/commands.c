@@ -37,9 +37,24 @@ static uint32_t number_of(const struct open_call *open)
 
 /* --- commands */
 
+/* It is launched for the first time since the library came, with code from before. */
+static void report_earlier_code(struct kernel *k, void **arguments)
+{
+	struct list *l = library.stalls ? objects_list(*(void **)arguments[0]) : NULL;
+
+	k->is_earlier = false;
+	if (!l)
+		return;
+	k->has_own_code = true;
+	code_is_earlier(*(void **)arguments[1], l, k->name->text);
+}
+
 static void describe_kernel(struct work *w, void **arguments)
 {
-	const struct kernel *k = objects_kernel(*(void **)arguments[1]);
+	struct kernel *k = objects_kernel(*(void **)arguments[1]);
+
+	if (k && k->is_earlier)
+		report_earlier_code(k, arguments);
 
 	w->kind = WIRE_WORK_KERNEL;
 	w->name = (k ? k->name : names_none())->text;
@@ -279,6 +294,7 @@ static void begin_wait(uint16_t call, const void *frame, void **instance)
 {
 	struct open_call open;
 
+	tracer_enters();
 	*instance = NULL;
 	if (!is_recording())
 		return;
@@ -289,7 +305,7 @@ static void begin_wait(uint16_t call, const void *frame, void **instance)
 }
 
 /* The list, the queue, or that of the fence. NULL: not known. */
-static const struct place *place_of(uint16_t call, const void *handle)
+static const struct place *place_of(uint16_t call, void *handle)
 {
 	const struct list *l =
 		call == NUMBER_CommandListHostSynchronize ? objects_list(handle) : NULL;
@@ -310,6 +326,7 @@ static void end_wait(uint16_t call, void **arguments, int32_t result, void **ins
 	const struct place *place;
 	struct wire_call record;
 
+	tracer_leaves();
 	if (!open)
 		return;
 	record = call_record(open, WIRE_CALL_SYNC, number_of(open),

@@ -39,6 +39,11 @@ int copies_init(void)
 	return handles_init(&images);
 }
 
+void copies_release(void)
+{
+	handles_release(&images);
+}
+
 /* --- where memory is */
 
 static uint8_t ask(void *context, const void *at)

@@ -101,13 +101,35 @@ static void remove_waiting(struct piece *p)
 		at(p->bucket_after)->bucket_before = p->bucket_before;
 }
 
+/* When nothing is recorded any more the program's events are not looked at: they may be gone. */
+static bool is_waited_for(const struct piece *p)
+{
+	return !ends_are_closed() || (p->own && p->event == p->own);
+}
+
 static void take_incoming(void)
 {
 	struct links_list all = links_take_all(&pieces, &ends.incoming);
 	struct piece *p;
 
 	while ((p = links_shift(&pieces, &all)))
-		add_waiting(p);
+		if (is_waited_for(p))
+			add_waiting(p);
+		else
+			pieces_give_back(p);
+}
+
+static void drop_waiting(void)
+{
+	for (uint32_t n = ends.first; n;) {
+		struct piece *p = at(n);
+
+		n = p->after;
+		if (is_waited_for(p))
+			continue;
+		remove_waiting(p);
+		pieces_give_back(p);
+	}
 }
 
 void ends_add(struct piece *p)
@@ -213,8 +235,7 @@ void ends_close(void)
 		return;
 	signals_close();
 	take_incoming();
-	ends.first = ends.last = 0;
-	memset(ends.buckets, 0, sizeof(ends.buckets));
+	drop_waiting();
 	pieces_unlock();
 }
 

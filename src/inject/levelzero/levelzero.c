@@ -4,7 +4,11 @@
  *
  * Nothing loads a tool into programs that use Level Zero. So the library is preloaded, and the
  * program's first call, zeInit, finds ours. Once the loader's own has returned, its tracing layer
- * is asked to call us back. That layer is there if the recorder has set its variable.
+ * is asked to call us back. That layer is there if the recorder has set its variable, or is
+ * switched on in a program that is joined (running.c).
+ *
+ * Such a program is left when nothing of ours is in the driver any more: no command that signals
+ * one of our events goes on, and no recorded list has one. Until then calls are traced.
  */
 #include "inject/levelzero/levelzero.h"
 
@@ -12,32 +16,40 @@
 #include <stdio.h>
 
 #include "inject/api.h"
+#include "inject/hooks.h"
 #include "vendor/intel/intel.h"
 
 #define FINISH_STEP_NS	   1000000
 #define FINISH_PATIENCE_NS 100000000ull /* without an end of anything */
 #define FINISH_MAX_NS	   1000000000ull
+#define LET_GO_NS	   300000000ull
 
 struct levelzero_functions levelzero;
 
-static void *tracer;
+static struct {
+	void *handle; /* NULL: there is none */
+	bool enabled;
+	uint32_t inside; /* threads in calls that wait */
+	void *loader;	 /* a reference to it; NULL: it is found without */
+} tracer;
 
 __attribute__((visibility("default"))) int32_t zeInit(uint32_t flags);
 __attribute__((visibility("default"))) int32_t zeInitDrivers(
 	uint32_t *count, void **drivers, void *desc);
 
+void *xpuprof_join_levelzero_run(int socket);
+
 /* The loader's, behind ours. It is not behind ours where only a plugin is linked with it, that was
  * opened by itself (RTLD_LOCAL): then it is the one that has been loaded. */
 void *loader_symbol(const char *name)
 {
-	static void *loader;
 	void *at = dlsym(RTLD_NEXT, name);
 
 	if (at)
 		return at;
-	if (!loader)
-		loader = dlopen(LEVELZERO_LOADER_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-	return loader ? dlsym(loader, name) : NULL;
+	if (!tracer.loader)
+		tracer.loader = dlopen(LEVELZERO_LOADER_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+	return tracer.loader ? dlsym(tracer.loader, name) : NULL;
 }
 
 bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after)
@@ -47,8 +59,20 @@ bool tracer_register(const char *name, levelzero_callback *before, levelzero_cal
 
 	snprintf(symbol, sizeof(symbol), "zelTracer%sRegisterCallback", name);
 	*(void **)&function = loader_symbol(symbol);
-	return function && (!before || !function(tracer, LEVELZERO_PROLOGUE, before)) &&
-	       (!after || !function(tracer, LEVELZERO_EPILOGUE, after));
+	return function && (!before || !function(tracer.handle, LEVELZERO_PROLOGUE, before)) &&
+	       (!after || !function(tracer.handle, LEVELZERO_EPILOGUE, after));
+}
+
+void tracer_enters(void)
+{
+	if (library.joined)
+		__atomic_add_fetch(&tracer.inside, 1, __ATOMIC_SEQ_CST);
+}
+
+void tracer_leaves(void)
+{
+	if (library.joined)
+		__atomic_sub_fetch(&tracer.inside, 1, __ATOMIC_SEQ_CST);
 }
 
 /* --- the API */
@@ -71,8 +95,12 @@ static enum wire_reason start(void)
 
 	if (objects_init() || pieces_init() || recorded_init() || signals_init() || copies_init())
 		return WIRE_REASON_MEMORY;
-	if (!find_functions() || levelzero.zelTracerCreate(&desc, &tracer))
+	if (!find_functions() || (library.joined && !running_begin()))
 		return WIRE_REASON_NO_TRACER;
+	if (levelzero.zelTracerCreate(&desc, &tracer.handle)) {
+		running_end();
+		return WIRE_REASON_NO_TRACER;
+	}
 	objects_register();
 	ends_register();
 	runs_register();
@@ -99,8 +127,9 @@ static void report_tracer(void)
 /* The recorder hears of us before anything is launched: the driver may tell it the same. */
 static enum wire_reason follow_calls(void)
 {
-	if (levelzero.zelTracerSetEnabled(tracer, true))
+	if (levelzero.zelTracerSetEnabled(tracer.handle, true))
 		return WIRE_REASON_REFUSED;
+	tracer.enabled = true;
 	report_tracer();
 	return WIRE_REASON_NONE;
 }
@@ -115,6 +144,10 @@ static void drain(void)
 static void stop(void)
 {
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+}
+
+static void drop_piece(struct piece *p)
+{
 }
 
 /* Work that goes on ends soon, or not at all. */
@@ -148,11 +181,62 @@ static void discard(void)
 	ends_close();
 }
 
+static void disable_tracer(void)
+{
+	if (tracer.enabled)
+		levelzero.zelTracerSetEnabled(tracer.handle, false);
+	tracer.enabled = false;
+}
+
+/* To destroy the tracer is to wait for the calls that it has seen begin. */
+static bool let_go_now(void)
+{
+	ends_drain(drop_piece);
+	if (tracer.enabled && !objects_let_go())
+		return false;
+	disable_tracer();
+	if (__atomic_load_n(&tracer.inside, __ATOMIC_SEQ_CST) ||
+		(tracer.handle && levelzero.zelTracerDestroy(tracer.handle)))
+		return false;
+	tracer.handle = NULL;
+	running_end();
+	return true;
+}
+
+/* Programs that record their lists anew do so soon. */
+static bool let_go(void)
+{
+	struct timespec step = {.tv_nsec = FINISH_STEP_NS};
+	uint64_t end_ns = now_ns() + LET_GO_NS;
+
+	while (!let_go_now()) {
+		if (now_ns() > end_ns)
+			return false;
+		nanosleep(&step, NULL);
+	}
+	return true;
+}
+
 static void leave(void)
 {
-	if (tracer)
-		levelzero.zelTracerSetEnabled(tracer, false);
 	ends_close();
+	if (library.joined)
+		let_go();
+	else
+		disable_tracer();
+}
+
+static bool release(void)
+{
+	objects_release();
+	pieces_release();
+	recorded_release();
+	signals_release();
+	copies_release();
+	code_release();
+	if (tracer.loader)
+		dlclose(tracer.loader);
+	return true;
 }
 
 static const struct inject_api api = {
@@ -164,6 +248,8 @@ static const struct inject_api api = {
 	.finish = finish,
 	.discard = discard,
 	.leave = leave,
+	.let_go = let_go,
+	.release = release,
 };
 
 /* --- where programs begin */
@@ -188,4 +274,10 @@ int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc)
 	if (!result)
 		inject_begin(&api);
 	return result;
+}
+
+/* What unloads the library, NULL: it stays (inject/join_entry.h). */
+void *xpuprof_join_levelzero_run(int socket)
+{
+	return inject_join(&api, socket) ? NULL : hooks_unload();
 }

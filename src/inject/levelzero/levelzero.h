@@ -7,6 +7,7 @@
  *	commands.c    commands, each described, and waits: the launch path
  *	copies.c      where copies go, and how much they copy
  *	objects.c     contexts, queues, command lists and kernels by their handles
+ *	running.c     those that a program made before the library came
  *	gpus.c        devices, as they are reported; their timers
  *	pieces.c      memory for commands, and events of ours: the launch path
  *	ends.c        commands whose end is awaited: the launch path, and our thread
@@ -46,6 +47,7 @@ extern struct levelzero_functions levelzero;
 bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after);
 void commands_register(void);
 int copies_init(void);
+void copies_release(void);
 void copies_register(void);
 void objects_register(void);
 void ends_register(void);
@@ -54,6 +56,9 @@ void signals_register(void);
 void code_register(void);
 /* A function of the loader's; NULL: it has none of this name. */
 void *loader_symbol(const char *name);
+/* The thread is in a call that may take long. */
+void tracer_enters(void);
+void tracer_leaves(void);
 
 #define PIECES_CHUNK 256u
 #define PIECES_MAX   (384u * PIECES_CHUNK) /* with an event of ours */
@@ -106,6 +111,7 @@ struct context {
 	uint32_t pool_count;
 	void *pools[PIECES_MAX / PIECES_CHUNK];
 	bool gone; /* the program has destroyed it */
+	bool left; /* nothing is taken any more, as the library leaves */
 };
 
 /* Where work runs, as it is reported. */
@@ -149,16 +155,26 @@ struct queue {
 struct kernel {
 	uint32_t next; /* those that are free */
 	struct named *name;
-	uint32_t block[3];
+	uint32_t block[3]; /* 0: not known */
+	bool is_earlier;   /* it was there before the library, and its code was not reported */
+	bool has_own_code; /* that was, without its module */
 };
 
 extern struct links lists;
 
 int objects_init(void);
 /* NULL: it is not known. */
-struct list *objects_list(const void *list);
+struct list *objects_list(void *list);
 struct queue *objects_queue(const void *queue);
-struct kernel *objects_kernel(const void *kernel);
+struct kernel *objects_kernel(void *kernel);
+/* The same, of one that was not made while we looked; so it may be known by now. */
+struct list *objects_know_list(void *handle, void *context, void *device, bool immediate);
+struct queue *objects_know_queue(void *handle, void *context, void *device);
+struct kernel *objects_know_kernel(void *handle, const char *name);
+/* Our thread, when nothing is recorded any more: gives back what is ours in the driver. False:
+ * some of it is in use so far. */
+bool objects_let_go(void);
+void objects_release(void);
 /* Under the lock of pieces: each recorded list of a context. */
 void objects_each_list(struct context *c, void (*visit)(struct list *l));
 /* No piece names it any more. */
@@ -166,6 +182,21 @@ void objects_free_context(struct context *c);
 
 /* The number of a context, as work names it; 0: there is no room for it. Any thread. */
 uint32_t objects_context(void *context);
+
+/* --- running.c: of a program that was joined, while it is recorded */
+
+/* False: the loader cannot trace a program that runs. */
+bool running_begin(void);
+void running_end(void);
+/* NULL: it is a recorded list, or not known. */
+struct list *running_list(void *list);
+/* It is empty from here on. */
+void running_list_is_reset(void *list);
+/* One that executes this list. */
+struct queue *running_queue(void *queue, void *list);
+struct kernel *running_kernel(void *kernel);
+/* What a list belongs to; false: not known. */
+bool running_place(void *list, void **ret_context, void **ret_device);
 
 /* --- addresses.c */
 
@@ -183,6 +214,12 @@ uint64_t address_of(address_function *f, void *kernel);
 /* A kernel was made, not on the launch path: where its code is will be reported, where instructions
  * are sampled. */
 void code_is_made(void *module, void *kernel, const char *name);
+/* So too of one that was made before the library came, when it is launched: without its module's
+ * image. */
+void code_is_earlier(void *kernel, const struct list *l, const char *name);
+/* Such a kernel, or a module, is destroyed. */
+void code_is_gone(void *handle);
+void code_release(void);
 /* Our thread: sends what was noted. False: the rest has to wait. */
 bool code_send(void);
 /* So too: what is not sent by now is counted, and given back. */
@@ -239,6 +276,10 @@ void pieces_give_back(struct piece *p);
 void pieces_use_again(struct piece *p);
 /* Under the lock: none of our events in it is used any more. */
 void pieces_leave_context(struct context *c);
+/* Under the lock: none is taken from here on, and those that are not in use are destroyed. False:
+ * some are. */
+bool pieces_let_go(struct context *c);
+void pieces_release(void);
 
 /* --- ends.c */
 
@@ -260,7 +301,7 @@ void ends_read_times(struct piece *p);
 void ends_wake(void);
 /* Our thread: all pieces that have ended. */
 void ends_drain(void (*visit)(struct piece *p));
-/* Our thread: those that are left are let go. */
+/* Our thread: from now on only what has an event of ours is waited for, until nobody uses that. */
 void ends_close(void);
 bool ends_are_closed(void);
 uint64_t ends_sleep_ns(uint64_t most_ns);
@@ -272,6 +313,7 @@ uint64_t ends_ended(void);
 
 int recorded_init(void);
 /* A command was appended to a recorded list. */
+void recorded_release(void);
 void recorded_add(struct list *l, struct piece *p);
 /* Under the lock: the list is empty from here on. */
 void recorded_clear(struct list *l);
@@ -320,6 +362,11 @@ struct signal *signal_take_ours(struct queue *q);
 /* The program is about to let go of an event, or to use it again; or of a queue. */
 void signals_settle(const void *event);
 void signals_leave_queue(struct queue *q);
+/* Destroys our fences of a queue. False: some are in use so far. */
+bool signals_let_go(struct queue *q);
+void signals_release(void);
+/* The program's, of this queue, from before the library came. NULL: there is no room. */
+struct signal *signals_know_fence(void *fence, const struct queue *q);
 /* Where the queue of a fence is; NULL: not known. Any thread. */
 const struct place *signals_place(const void *fence);
 /* Ends the lists of those that have come. */

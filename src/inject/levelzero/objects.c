@@ -59,9 +59,42 @@ int objects_init(void)
 	return error ?: contexts ? 0 : -1;
 }
 
-struct list *objects_list(const void *list)
+static void release(void *memory, size_t bytes)
+{
+	if (memory)
+		munmap(memory, bytes);
+}
+
+static void release_objects(struct objects *o)
+{
+	release(o->links.things, o->most * o->links.size);
+	handles_release(&o->by_handle);
+}
+
+void objects_release(void)
+{
+	release_objects(&all_lists);
+	release_objects(&all_queues);
+	release_objects(&all_kernels);
+	release(contexts, CONTEXTS_MAX * sizeof(*contexts));
+	names_release();
+}
+
+static struct list *known_list(const void *list)
 {
 	return (struct list *)handles_get(&all_lists.by_handle, list);
+}
+
+static struct kernel *known_kernel(const void *kernel)
+{
+	return (struct kernel *)handles_get(&all_kernels.by_handle, kernel);
+}
+
+struct list *objects_list(void *list)
+{
+	struct list *l = known_list(list);
+
+	return l || !library.joined ? l : running_list(list);
 }
 
 struct queue *objects_queue(const void *queue)
@@ -69,9 +102,11 @@ struct queue *objects_queue(const void *queue)
 	return (struct queue *)handles_get(&all_queues.by_handle, queue);
 }
 
-struct kernel *objects_kernel(const void *kernel)
+struct kernel *objects_kernel(void *kernel)
 {
-	return (struct kernel *)handles_get(&all_kernels.by_handle, kernel);
+	struct kernel *k = known_kernel(kernel);
+
+	return k || !library.joined ? k : running_kernel(kernel);
 }
 
 /* --- under the lock */
@@ -178,13 +213,58 @@ static void add_queue(void *handle, void *context, void *device)
 	put_object(&all_queues, handle, q);
 }
 
-static void add_kernel(void *handle, const char *name)
+static void add_kernel(void *handle, const struct kernel *as)
 {
 	struct kernel *k = new_object(&all_kernels);
 
 	if (k)
-		*k = (struct kernel){.name = names_keep(name), .block = {1, 1, 1}};
+		*k = *as;
 	put_object(&all_kernels, handle, k);
+}
+
+/* --- what was made before the library came: another thread may have met it, too */
+
+struct list *objects_know_list(void *handle, void *context, void *device, bool immediate)
+{
+	pthread_mutex_lock(&lock);
+	if (is_alive() && !known_list(handle))
+		add_list(handle, context, device, immediate);
+	pthread_mutex_unlock(&lock);
+	return known_list(handle);
+}
+
+struct queue *objects_know_queue(void *handle, void *context, void *device)
+{
+	pthread_mutex_lock(&lock);
+	if (is_alive() && !objects_queue(handle))
+		add_queue(handle, context, device);
+	pthread_mutex_unlock(&lock);
+	return objects_queue(handle);
+}
+
+struct kernel *objects_know_kernel(void *handle, const char *name)
+{
+	pthread_mutex_lock(&lock);
+	if (is_alive() && !known_kernel(handle))
+		add_kernel(handle, &(struct kernel){.name = names_keep(name), .is_earlier = true});
+	pthread_mutex_unlock(&lock);
+	return known_kernel(handle);
+}
+
+/* --- the end in a program that goes on */
+
+bool objects_let_go(void)
+{
+	bool all = true;
+
+	if (!pieces_lock())
+		return false;
+	for (uint32_t n = 1; n <= __atomic_load_n(&all_queues.fresh, __ATOMIC_RELAXED); n++)
+		all &= signals_let_go(links_at(&all_queues.links, n));
+	for (uint32_t n = 0; n < CONTEXTS_MAX; n++)
+		all &= pieces_let_go(&contexts[n]);
+	pieces_unlock();
+	return all;
 }
 
 uint32_t objects_context(void *context)
@@ -239,12 +319,18 @@ static void after_create_list(void **arguments, int32_t result, void *unused, vo
 /* (list) */
 static void before_reset_list(void **arguments, int32_t result, void *unused, void **instance)
 {
-	struct list *l = objects_list(handle_at(arguments[0]));
+	struct list *l = known_list(handle_at(arguments[0]));
 
 	if (!l || l->immediate || !pieces_lock())
 		return;
 	recorded_clear(l);
 	pieces_unlock();
+}
+
+static void after_reset_list(void **arguments, int32_t result, void *unused, void **instance)
+{
+	if (library.joined && !result && is_alive() && !known_list(handle_at(arguments[0])))
+		running_list_is_reset(handle_at(arguments[0]));
 }
 
 /* Where the lock of pieces cannot be had, in a forked child, nothing is followed any more. */
@@ -258,7 +344,7 @@ static void remove_destroyed(struct objects *o, void *handle, void *object)
 static void before_destroy_list(void **arguments, int32_t result, void *unused, void **instance)
 {
 	void *handle = handle_at(arguments[0]);
-	struct list *l = objects_list(handle);
+	struct list *l = known_list(handle);
 
 	if (!l || !pieces_lock())
 		return;
@@ -303,7 +389,7 @@ static void after_create_kernel(void **arguments, int32_t result, void *unused, 
 	if (result || !made || !*made || !desc || !desc->name || !is_alive())
 		return;
 	pthread_mutex_lock(&lock);
-	add_kernel(*made, desc->name);
+	add_kernel(*made, &(struct kernel){.name = names_keep(desc->name), .block = {1, 1, 1}});
 	pthread_mutex_unlock(&lock);
 	if (library.stalls)
 		code_is_made(handle_at(arguments[0]), *made, desc->name);
@@ -322,10 +408,12 @@ static void after_set_group_size(void **arguments, int32_t result, void *unused,
 static void before_destroy_kernel(void **arguments, int32_t result, void *unused, void **instance)
 {
 	void *handle = handle_at(arguments[0]);
-	struct kernel *k = objects_kernel(handle);
+	struct kernel *k = known_kernel(handle);
 
 	if (!k || !pieces_lock())
 		return;
+	if (k->has_own_code)
+		code_is_gone(handle);
 	remove_destroyed(&all_kernels, handle, k);
 	pieces_unlock();
 }
@@ -358,7 +446,7 @@ void objects_register(void)
 {
 	tracer_register("CommandListCreateImmediate", NULL, after_create_immediate);
 	tracer_register("CommandListCreate", NULL, after_create_list);
-	tracer_register("CommandListReset", before_reset_list, NULL);
+	tracer_register("CommandListReset", before_reset_list, after_reset_list);
 	tracer_register("CommandListDestroy", before_destroy_list, NULL);
 	tracer_register("CommandQueueCreate", NULL, after_create_queue);
 	tracer_register("CommandQueueDestroy", before_destroy_queue, NULL);

@@ -60,6 +60,12 @@ struct piece *pieces_take_blank(void)
 	return p ?: links_take_fresh(&pieces, &memory.fresh, PIECES);
 }
 
+void pieces_release(void)
+{
+	if (pieces.things)
+		munmap(pieces.things, PIECES * sizeof(struct piece));
+}
+
 /* --- under the lock */
 
 static void make_blank(struct piece *p)
@@ -112,7 +118,7 @@ static void make_chunk(struct context *c)
 	struct levelzero_event_desc of_event = {.stype = LEVELZERO_IS_EVENT_DESC};
 	void *pool;
 
-	if (memory.with_events + PIECES_CHUNK > PIECES_MAX || c->gone ||
+	if (memory.with_events + PIECES_CHUNK > PIECES_MAX || c->gone || c->left ||
 		c->pool_count == sizeof(c->pools) / sizeof(c->pools[0]) ||
 		levelzero.zeEventPoolCreate(c->handle, &of_pool, 0, NULL, &pool))
 		return;
@@ -148,7 +154,8 @@ void pieces_give_back(struct piece *p)
 		return;
 	}
 	links_give_back(&pieces, &c->free, p);
-	if (!__atomic_load_n(&c->gone, __ATOMIC_SEQ_CST))
+	if (!__atomic_load_n(&c->gone, __ATOMIC_SEQ_CST) &&
+		!__atomic_load_n(&c->left, __ATOMIC_SEQ_CST))
 		return;
 	if (pieces_lock()) {
 		empty_free(c);
@@ -168,6 +175,23 @@ void pieces_use_again(struct piece *p)
 	pieces_give_back(p);
 }
 
+static void destroy_pools(struct context *c)
+{
+	for (uint32_t n = 0; n < c->pool_count; n++)
+		levelzero.zeEventPoolDestroy(c->pools[n]);
+	c->pool_count = 0;
+}
+
+bool pieces_let_go(struct context *c)
+{
+	__atomic_store_n(&c->left, true, __ATOMIC_SEQ_CST);
+	empty_free(c);
+	if (c->piece_count)
+		return false;
+	destroy_pools(c);
+	return true;
+}
+
 /* Events go before their pools, and these before the context. Also where the context lives on, as
  * its end is refused. */
 void pieces_leave_context(struct context *c)
@@ -181,9 +205,7 @@ void pieces_leave_context(struct context *c)
 		levelzero.zeEventDestroy(p->own);
 		p->own = NULL;
 	}
-	for (uint32_t n = 0; n < c->pool_count; n++)
-		levelzero.zeEventPoolDestroy(c->pools[n]);
-	c->pool_count = 0;
+	destroy_pools(c);
 	if (c->piece_count)
 		empty_free(c);
 	else

@@ -256,3 +256,8 @@ int recorded_init(void)
 {
 	return handles_init(&steps_by_event);
 }
+
+void recorded_release(void)
+{
+	handles_release(&steps_by_event);
+}

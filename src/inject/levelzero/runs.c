@@ -14,6 +14,7 @@ static __thread struct execution {
 	struct signal *signal;
 	struct place place;
 	uint32_t steps;
+	bool has_unknown;
 } executing;
 
 /* Under the lock: of each recorded list of a call. */
@@ -24,7 +25,7 @@ static void each_list(uint32_t list_count, void **handles,
 		struct list *l = objects_list(handles[n]);
 
 		if (!l)
-			count(WIRE_LOST_WORK, 1);
+			executing.has_unknown = true;
 		else if (!l->immediate)
 			visit(l, context);
 	}
@@ -68,13 +69,23 @@ static struct open_call *open_execution(uint16_t call, const void *frame, void *
 	return open;
 }
 
+/* Of a program that was joined: a queue runs lists of its own device. */
+static struct queue *queue_of(void *queue, uint32_t list_count, void **handles)
+{
+	struct queue *q = objects_queue(queue);
+
+	if (q || !library.joined || !is_recording() || !list_count || !handles)
+		return q;
+	return running_queue(queue, handles[0]);
+}
+
 /* (queue, count, lists, fence) */
 static void before_CommandQueueExecuteCommandLists(
 	void **arguments, int32_t result, void *unused, void **instance)
 {
-	struct queue *q = objects_queue(*(void **)arguments[0]);
 	uint32_t list_count = *(uint32_t *)arguments[1];
 	void **handles = *(void ***)arguments[2], **fence = arguments[3];
+	struct queue *q = queue_of(*(void **)arguments[0], list_count, handles);
 	struct open_call *open;
 
 	*instance = NULL;
@@ -89,7 +100,8 @@ static void before_CommandQueueExecuteCommandLists(
 		return;
 	executing.place = q ? q->place : (struct place){0};
 	if (*fence)
-		executing.signal = signal_of_fence(*fence);
+		executing.signal = library.joined && q ? signals_know_fence(*fence, q)
+						       : signal_of_fence(*fence);
 	else if (q)
 		executing.signal = signal_take_ours(q);
 	if (executing.signal && *fence)
@@ -196,6 +208,8 @@ static struct wire_call report_execution(struct open_call *open, uint16_t number
 {
 	struct wire_call record;
 
+	if (executing.has_unknown)
+		count(WIRE_UNKNOWN_LISTS, 1);
 	if (!executing.steps)
 		open->flags |= WIRE_FLAG_EMPTY;
 	record = call_record(

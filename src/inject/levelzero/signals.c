@@ -26,6 +26,11 @@ int signals_init(void)
 	return handles_init(&signals_by_fence);
 }
 
+void signals_release(void)
+{
+	handles_release(&signals_by_fence);
+}
+
 static struct signal *signal_at(uint32_t n)
 {
 	return links_at(&signals, n);
@@ -219,6 +224,8 @@ struct signal *signal_take_ours(struct queue *q)
 {
 	struct signal *s = NULL;
 
+	if (ends_are_closed())
+		return NULL;
 	for (uint32_t n = 0; n < LOOKS && n < q->signal_count && !s; n++) {
 		uint32_t next = q->next_signal ? q->next_signal : q->signals;
 
@@ -245,6 +252,18 @@ void signals_leave_queue(struct queue *q)
 	q->signal_count = q->next_signal = 0;
 }
 
+bool signals_let_go(struct queue *q)
+{
+	for (uint32_t n = q->signals; n; n = signal_at(n)->of_queue) {
+		const struct signal *s = signal_at(n);
+
+		if (s->lists || (s->is_used && !signal_has_come(s)))
+			return false;
+	}
+	signals_leave_queue(q);
+	return true;
+}
+
 const struct place *signals_place(const void *fence)
 {
 	const struct signal *s = signal_of_fence(fence);
@@ -254,18 +273,30 @@ const struct place *signals_place(const void *fence)
 
 /* --- the program's fences */
 
+static struct signal *know_fence(void *fence, const struct queue *q)
+{
+	struct signal *s = signal_new(&(struct signal){.fence = fence, .place = q->place});
+
+	if (!s || handles_put(&signals_by_fence, fence, (uintptr_t)s, may_go))
+		return s;
+	links_append(&signals, &free_signals, s);
+	return NULL;
+}
+
+struct signal *signals_know_fence(void *fence, const struct queue *q)
+{
+	return signal_of_fence(fence) ?: know_fence(fence, q);
+}
+
 /* (queue, description, ret) */
 static void after_create_fence(void **arguments, int32_t result, void *unused, void **instance)
 {
 	const struct queue *q = objects_queue(*(void **)arguments[0]);
 	void **made = *(void ***)arguments[2];
-	struct signal *s;
 
 	if (result || !made || !*made || !q || !pieces_lock())
 		return;
-	s = signal_new(&(struct signal){.fence = *made, .place = q->place});
-	if (s && !handles_put(&signals_by_fence, *made, (uintptr_t)s, may_go))
-		links_append(&signals, &free_signals, s);
+	know_fence(*made, q);
 	pieces_unlock();
 }
 

@@ -31,11 +31,12 @@ const struct vendor vendor_intel = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = drivers,
+	.joined_by = LEVELZERO_LOADER_SONAME,
 	.mapped_by = "OpenCL",
 	.driver_probes = probes,
 	.code_format = "zebin",
 	.stalls = &intel_stalls,
 	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
-		  "layer, or it ran already",
+		  "layer, or it ran already, with a loader before 1.20",
 	.api = LEVELZERO_API,
 };

@@ -11,6 +11,7 @@ const struct vendor vendor_nvidia = {
 	.launch_stubs = nvidia_launch_stubs,
 	.libraries = nvidia_libraries,
 	.driver_library = NVIDIA_DRIVER_LIBRARY,
+	.joined_by = NVIDIA_DRIVER_LIBRARY,
 	.driver_calls = nvidia_driver_calls,
 	.tracer_library = NVIDIA_TRACER_LIBRARY ".so",
 	.injection_variable = NVIDIA_INJECTION_VARIABLE,
