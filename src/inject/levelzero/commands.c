@@ -143,7 +143,7 @@ static struct piece *begin_command(uint16_t call, uint8_t kind, void **arguments
 
 	begin_time(list, kind);
 	if (!is_followed(list)) {
-		if (!list && is_recording())
+		if (!list && is_recording() && !library.joined)
 			count(WIRE_LOST_CALLS, 1);
 		return NULL;
 	}

@@ -59,12 +59,17 @@ bool running_place(void *list, void **ret_context, void **ret_device)
 struct list *running_list(void *list)
 {
 	void *context, *device;
-	uint8_t immediate = false;
+	uint8_t immediate = true;
+	struct list *l = NULL;
 
-	if (!is_recording() || loader.is_immediate(list, &immediate) || !immediate ||
-		!running_place(list, &context, &device))
+	if (!is_recording())
 		return NULL;
-	return objects_know_list(list, context, device, true);
+	if (!loader.is_immediate(list, &immediate) && immediate &&
+		running_place(list, &context, &device))
+		l = objects_know_list(list, context, device, true);
+	if (!l && immediate)
+		count(WIRE_LOST_CALLS, 1);
+	return l;
 }
 
 void running_list_is_reset(void *list)
