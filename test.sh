@@ -82,6 +82,7 @@ mkdir -p $logs
 begin browser tests/browser/install.sh build/browser
 begin prometheus tests/prometheus/fetch build/prometheus
 begin neo timeout 300 tests/neo/fetch build/neo
+begin rusticl timeout 300 tests/rusticl/fetch build/rusticl
 kernel=6.1
 [ "$quick" ] || begin modules tests/vm/build-modules $kernel # which fetches the kernel, too
 say "build"
@@ -93,6 +94,7 @@ show browser "readers for the browser tests" ||
 show prometheus "Prometheus" ||
 	echo "it could not be fetched; the tests that need it will be skipped"
 show neo "Intel's drivers" || echo "they could not be fetched; tests/cli/neo.t will be skipped"
+show rusticl "Mesa's OpenCL" || echo "it could not be fetched; tests/cli/opencl_rusticl.t will be skipped"
 # Nothing else runs beside tests, and many of them wait for most of their time.
 test_jobs=${TEST_JOBS:-$((2 * jobs))}
 if [ "$quick" ]; then

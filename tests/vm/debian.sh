@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Packages of another release of Debian's, without installing any. To be sourced by tests/vm/fetch-kernel and
-# tests/vm/build-modules, as one of which the caller has named itself in $me.
+# Packages of another release of Debian's, without installing any. To be sourced by what fetches them, as which the caller has named
+# itself in $me.
 #
 # The packages come by the mirror that this machine's apt is configured with, and are checked against the keys of
 # Debian's archive. apt's own configuration, lists and cache stay as they are: apt gets folders of its own, below
@@ -66,4 +66,18 @@ unpack() { # FOLDER: all packages that were fetched
 	for package in "$work"/apt/archives/*.deb; do
 		dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -f - -C "$1"
 	done
+}
+
+# libraries_of PACKAGE...: those of Debian's sid, with all that they want, the C library and its ld.so too, in $work/root and
+# $libraries there
+libraries_of() {
+	begin_apt
+	use_suites Debian sid
+	try apt apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Acquire::Languages=none update || fail "no lists of packages"
+	try apt apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -y --no-install-recommends --download-only install "$@" ||
+		fail "no packages"
+	mkdir "$work/root"
+	unpack "$work/root"
+	libraries=$work/root/usr/lib/x86_64-linux-gnu
+	[ -e "$libraries/ld-linux-x86-64.so.2" ] || cp "$work/root/usr/lib64/ld-linux-x86-64.so.2" "$libraries"
 }
