@@ -75,6 +75,16 @@ static bool has_stub(const char *name, const char *const *stubs)
 	return false;
 }
 
+const char *vendor_trial_name(enum vendor_trial trial)
+{
+	static const char *const names[] = {[VENDOR_READ] = "read",
+		[VENDOR_REPLAYED] = "replayed",
+		[VENDOR_RUN] = "run",
+		[VENDOR_MEASURED] = "measured"};
+
+	return names[trial];
+}
+
 bool vendor_is_launch_stub(const char *linker_name)
 {
 	vendors_foreach(v) if (has_stub(linker_name, (*v)->launch_stubs)) return true;

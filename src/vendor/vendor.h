@@ -54,6 +54,19 @@ struct vendor_probe {
 	uint8_t text;	       /* the kernel's name, or the file's path */
 };
 
+/* How far something that is recorded has been tried. */
+enum vendor_trial {
+	VENDOR_READ = 1, /* written by headers and sources alone */
+	VENDOR_REPLAYED, /* on recorded or made-up data */
+	VENDOR_RUN,	 /* a real driver over a simulated device, or an implementation for CPUs */
+	VENDOR_MEASURED, /* on a real GPU */
+};
+
+struct vendor_feature {
+	const char *name; /* NULL ends the list */
+	enum vendor_trial trial;
+};
+
 /* Lists of texts end with NULL. Any list may be NULL. */
 struct vendor {
 	const char *name;
@@ -91,12 +104,17 @@ struct vendor {
 	const struct stall_names *stalls;
 	/* in the order in which they are wanted, up to one without a key */
 	const struct counter_kind *counters;
+	/* what is recorded, the best tried first; docs/lab/validation.md says how */
+	const struct vendor_feature *features;
 };
 
 /* vendors.c; the last is NULL. */
 extern const struct vendor *const vendors[];
 
 #define vendors_foreach(v) for (const struct vendor *const *v = vendors; *v; v++)
+
+/* "read", "replayed", "run", "measured". */
+const char *vendor_trial_name(enum vendor_trial trial);
 
 /* The API that a function is a call of, by its name alone. NULL: none. */
 const struct vendor_api *vendor_api_of(const char *name, size_t size);

@@ -56,6 +56,14 @@ for side in ("cpu", "gpu"):
     assert found[side] == all(row["state"] == "ok" for row in found["checks"] if row[side])
 END
 
+true_that "how far each vendor's part was tried is what the lab notes say" python3 - "$work/.out" "$here/../../docs/lab/validation.md" <<'END'
+import json, sys
+tried = {(f["vendor"], f["feature"]): f["trial"] for f in json.load(open(sys.argv[1]))["tried"]}
+rows = [line.split(" | ") for line in open(sys.argv[2]) if line.count("|") == 5 and "| **" in line]
+said = {(row[0].strip("| "), row[1]): row[2].strip("*") for row in rows}
+assert tried == said and len(said) > 10, (tried, said)
+END
+
 true_that "the exit status is about what the machine has" python3 - "$work/.out" "$status" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))

@@ -168,14 +168,18 @@ static void run_checks(struct doctor *d, bool json, struct buf *out, struct verd
 			run_check(d, row, json, out, v);
 		v->has_gpu |= tables[i].has_gpu && tables[i].has_gpu(d);
 	}
-	if (json)
+	if (json) {
+		buf_puts(out, "\n  ],\n");
+		tried_json(out);
 		buf_printf(out,
-			"\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s,\n  \"opencl\": "
+			"  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s,\n  \"opencl\": "
 			"%s\n}\n",
 			v->cpu ? "false" : "true", v->gpu ? "false" : "true",
 			v->has_gpu ? "true" : "false", d->opencl ? "true" : "false");
-	else
+	} else {
+		tried_text(out);
 		text_verdict(out, v, d);
+	}
 }
 
 int cmd_doctor(int argc, char **argv)

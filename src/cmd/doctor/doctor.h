@@ -64,6 +64,10 @@ struct doctor_check {
 	void (*run)(struct doctor *d, struct finding *f);
 };
 
+/* tried.c: what has been tried, as text and as a member of an object */
+void tried_text(struct buf *out);
+void tried_json(struct buf *out);
+
 /* system.c */
 void check_kernel(struct doctor *d, struct finding *f);
 void check_btf(struct doctor *d, struct finding *f);

@@ -25,6 +25,13 @@ static const char *const drivers[] = {"libamdhip64.so", NULL};
 const char *const amd_folders[] = {"/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
 	"/usr/lib", "/usr/local/lib", NULL};
 
+static const struct vendor_feature features[] = {
+	{"code", VENDOR_RUN},
+	{"calls and work", VENDOR_REPLAYED},
+	{"instructions", VENDOR_REPLAYED},
+	{0},
+};
+
 const struct vendor vendor_amd = {
 	.name = "AMD",
 	.apis = apis,
@@ -36,4 +43,5 @@ const struct vendor vendor_amd = {
 	.stalls = &amd_stalls,
 	.unseen = "there is no rocprofiler-sdk for it, or it ran already",
 	.api = AMD_API,
+	.features = features,
 };

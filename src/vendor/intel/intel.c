@@ -25,6 +25,15 @@ static const struct vendor_probe probes[] = {
 	{0},
 };
 
+static const struct vendor_feature features[] = {
+	{"calls and work", VENDOR_RUN},
+	{"programs that run already", VENDOR_RUN},
+	{"code", VENDOR_RUN},
+	{"instructions", VENDOR_REPLAYED},
+	{"probes of the driver", VENDOR_REPLAYED},
+	{0},
+};
+
 const struct vendor vendor_intel = {
 	.name = "Intel",
 	.apis = apis,
@@ -39,4 +48,5 @@ const struct vendor vendor_intel = {
 	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
 		  "layer, or it ran already, with a loader before 1.20",
 	.api = LEVELZERO_API,
+	.features = features,
 };

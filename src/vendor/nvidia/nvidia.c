@@ -4,6 +4,15 @@
 #include "vendor/nvidia/environment.h"
 #include "vendor/nvidia/libraries.h"
 
+static const struct vendor_feature features[] = {
+	{"calls and work", VENDOR_MEASURED},
+	{"instructions", VENDOR_MEASURED},
+	{"counters", VENDOR_MEASURED},
+	{"programs that run already", VENDOR_MEASURED},
+	{"probes in kernels", VENDOR_MEASURED},
+	{0},
+};
+
 const struct vendor vendor_nvidia = {
 	.name = "NVIDIA",
 	.apis = nvidia_apis,
@@ -17,4 +26,5 @@ const struct vendor vendor_nvidia = {
 	.injection_variable = NVIDIA_INJECTION_VARIABLE,
 	.stalls = &nvidia_stalls,
 	.counters = nvidia_counters,
+	.features = features,
 };

@@ -19,6 +19,14 @@ static const char *const libraries[] = {OPENCL_LOADER, "libpocl", "libRusticlOpe
 const char *const opencl_drivers[] = {"libpocl.so", "libRusticlOpenCL.so", "libMesaOpenCL.so",
 	"libigdrcl.so", "libnvidia-opencl.so", "libamdocl64.so", "libintelocl.so", NULL};
 
+static const struct vendor_feature features[] = {
+	{"NVIDIA's driver", VENDOR_MEASURED},
+	{"Intel's driver", VENDOR_RUN},
+	{"PoCL and rusticl (CPUs)", VENDOR_RUN},
+	{"other drivers", VENDOR_READ},
+	{0},
+};
+
 const struct vendor vendor_opencl = {
 	.name = "OpenCL",
 	.apis = apis,
@@ -29,4 +37,5 @@ const struct vendor vendor_opencl = {
 		  "driver, or it ran already",
 	.api = OPENCL_API,
 	.injection_variable = OPENCL_LAYERS_VARIABLE,
+	.features = features,
 };
