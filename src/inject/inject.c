@@ -239,14 +239,20 @@ static bool begin_with_recorder(const struct inject_api *api)
 	return true;
 }
 
+static void await_recorder(const struct inject_api *api)
+{
+	library.has_door = true;
+	door_keep();
+	if (api->arm)
+		api->arm();
+}
+
 static void begin_first(const struct inject_api *api)
 {
 	library.begun = getpid();
 	stay_loaded();
-	if (begin_with_recorder(api) || !api->can_join)
-		return;
-	library.has_door = true;
-	door_keep();
+	if (!begin_with_recorder(api) && api->can_join)
+		await_recorder(api);
 }
 
 /* Beside one that has connected. If it fails, that is reported, and the others go on. Without a
@@ -260,8 +266,7 @@ static void begin_another(const struct inject_api *api)
 		if (reason)
 			library.ring.control->reason = reason;
 	} else if (!library.ring.control && api->can_join && !library.has_door) {
-		library.has_door = true;
-		door_keep();
+		await_recorder(api);
 	}
 }
 

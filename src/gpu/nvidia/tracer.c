@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/nvidia/tracer.h"
 
+#include "vendor/nvidia/environment.h"
+
 /* The numbers of both domains are below CUDA_CALL_NUMBERS. */
 #define AT(domain, id)					(domain) * CUDA_CALL_NUMBERS + (id)
 #define RUNTIME(id, kind, name, version, first, second) [AT(CUDA_RUNTIME, id)] = #name,
@@ -83,7 +85,8 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_NAMELESS] =
 		"instructions of functions that a program has in CUDA graphs were sampled without "
 		"names, as CUPTI has none of what runs in a graph before it samples: start it with "
-		"'xpuprof record --stalls -- COMMAND'",
+		"'xpuprof record --stalls -- COMMAND', or prepared and with " NVIDIA_ARMED_VARIABLE
+		"=1",
 };
 // clang-format on
 
