@@ -29,8 +29,7 @@
  *	siBu_T_sd(Hxkp)_f(H.xK)Du_sd(Hkp)_f
  *	siBu_q_skpghabf		soBu_q_skpghabf
  *
- * Built by
- * hand, as it needs CUPTI's own headers; in CUDA's folder:
+ * Built by hand, as it needs CUPTI's own headers; in CUDA's folder:
  *
  *	cc -D_GNU_SOURCE -I include -I extras/CUPTI/include tests/gpu/sampling_names.c \
  *		-lcuda -lcudart -lcupti
@@ -77,7 +76,7 @@ static CUdeviceptr memory;
 static CUpti_SubscriberHandle subscriber;
 static pthread_t main_thread;
 static bool hold, is_held;
-static bool enables, disables; /* where a context is made */
+static bool enables, disables;		   /* where a context is made */
 static CUpti_PCSamplingData fetched, rest; /* CUPTI keeps the address of `rest` */
 
 static void check(int result, const char *call)
@@ -391,8 +390,8 @@ static void enable_early(bool at_once)
 {
 	enables = true;
 	disables = at_once;
-	OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-		CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+	OK(cuptiEnableCallback(
+		1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
 }
 
 static void begin_again(void)

@@ -357,7 +357,7 @@ static void put_held(const struct instance *i, const struct wire_stalls_held *h,
 	if (h->what == WIRE_STALLS_DISARMED) {
 		buf_printf(b,
 			"process %" PRIu32
-			" was armed, and was held for %.1f ms to end that (try %" PRIu32 ")\n",
+			" was armed: to end that it was held for %.1f ms (try %" PRIu32 ")\n",
 			i->pid, (double)h->held_ns / NS_PER_MS, h->tries);
 		return;
 	}
