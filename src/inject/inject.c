@@ -42,11 +42,11 @@ struct library library = {.connection.socket.fd = -1, .no_fork = PTHREAD_MUTEX_I
 
 static __thread bool fork_locked;
 
-static void before_fork(void)
+void fork_begins(void)
 {
 	struct timespec until;
 
-	if (!library.guard || !is_alive() || clock_gettime(CLOCK_REALTIME, &until))
+	if (clock_gettime(CLOCK_REALTIME, &until))
 		return;
 	until.tv_nsec += FORK_PATIENCE_NS;
 	if (until.tv_nsec >= 1000000000) {
@@ -56,11 +56,17 @@ static void before_fork(void)
 	fork_locked = !pthread_mutex_timedlock(&library.no_fork, &until);
 }
 
-static void after_fork_in_parent(void)
+void fork_has_ended(void)
 {
 	if (fork_locked)
 		pthread_mutex_unlock(&library.no_fork);
 	fork_locked = false;
+}
+
+static void before_fork(void)
+{
+	if (library.guard && is_alive())
+		fork_begins();
 }
 
 static void after_fork_in_child(void)
@@ -202,7 +208,7 @@ static void apply_configuration(void *memory, uint32_t slots)
 static bool come_alive(void *memory, uint32_t slots)
 {
 	static const struct hooks hooks = {
-		before_fork, after_fork_in_parent, after_fork_in_child, at_exit};
+		before_fork, fork_has_ended, after_fork_in_child, at_exit};
 
 	apply_configuration(memory, slots);
 	if (hooks_add(&hooks, library.joined)) {

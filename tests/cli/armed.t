@@ -152,8 +152,13 @@ def check_alone():
 
 
 def check_stalls():
-    """Nearly all of what the program runs it runs in graphs too, from its first moment on."""
-    with armed(ROUNDS, "--threads", "3", "--pause", "1000") as program:
+    """Three kernels of eight run in graphs, from the program's first moment on."""
+    for form in ("", "_runtime"):
+        check_stalls_of(ROUNDS + form)
+
+
+def check_stalls_of(rounds):
+    with armed(rounds, "--threads", "3", "--pause", "1000") as program:
         tap.result(wait_for(lambda: is_armed(program.pid)) and threads(program.pid).count("xpuprof-idle") == 1,
                    "a program is armed with its first context, and has one thread more", threads(program.pid))
         time.sleep(0.5)

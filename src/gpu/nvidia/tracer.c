@@ -60,8 +60,9 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"a process had more than one context on a GPU, which samples the instructions of "
 		"one at a time: only those of the first were sampled",
 	[WIRE_STALLS_PROCESS] =
-		"another process samples the GPU's instructions, and only one can at a time: "
-		"record one alone to have its samples",
+		"another process samples the GPU's instructions, or is armed for "
+		"that (" NVIDIA_ARMED_VARIABLE "), and only one can at a time: record one alone to "
+		"have its samples",
 	[WIRE_STALLS_STRANGER] =
 		"they were sampled, though CUPTI ends in one of two processes that do so at once: "
 		"another user claims to sample the GPU's instructions",

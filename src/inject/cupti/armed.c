@@ -3,8 +3,9 @@
  * Only the thread that has changed the page's state from DOOR_ARMS_WAIT does anything: the one that
  * makes the first context, or the recorder's, which then unsubscribes for us.
  *
- * To unsubscribe in the middle of the callback is not known to be safe, so a thread does it, while
- * nobody forks. It is there before we subscribe: CUPTI is never kept because it cannot be made.
+ * To unsubscribe in the middle of the callback is not known to be safe, so a thread does it. It is
+ * there before we subscribe: CUPTI is never kept because it cannot be made. It opens nothing: for a
+ * moment that would take a number that the program may expect for a descriptor of its own.
  */
 #include "inject/cupti/armed.h"
 
@@ -127,12 +128,6 @@ static void on_context(void *userdata, uint32_t domain, uint32_t id, const void 
 
 /* ---- our thread ---- */
 
-static void *unsubscribe(void *unused)
-{
-	cupti.Unsubscribe(arms.subscriber);
-	return NULL;
-}
-
 static void *retire(void *unused)
 {
 	uint32_t seen;
@@ -142,7 +137,9 @@ static void *retire(void *unused)
 		futex_wait(state(), seen, LONG_NS);
 	if (seen != DOOR_ARMS_RETIRE)
 		return NULL;
-	hooks_undisturbed(unsubscribe, NULL);
+	pthread_mutex_lock(&library.no_fork);
+	cupti.Unsubscribe(arms.subscriber);
+	pthread_mutex_unlock(&library.no_fork);
 	set_state(arms.page->armed.subject ? DOOR_ARMED : DOOR_UNARMED);
 	return NULL;
 }
@@ -212,7 +209,7 @@ static void await_context(void)
 
 void armed_begin(void)
 {
-	static const struct hooks hooks = {.in_child = claims_forget, .at_exit = at_exit};
+	static const struct hooks hooks = {fork_begins, fork_has_ended, claims_forget, at_exit};
 
 	if (!is_wanted() || !(arms.page = door_of_program()) || !is_possible() ||
 		hooks_add(&hooks, false) || hooks_add_exit())
