@@ -553,7 +553,7 @@ SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 	xpuprof_sim_tools.unsampled = SIM_SAMPLED;
 	if (++pc.enabled == faults()->stalls_hang)
 		pause_for_good();
-	if (!xpuprof_sim_is_inside())
+	if (!xpuprof_sim_is_inside() || faults()->stalls_alone)
 		take_a_step();
 	pthread_mutex_lock(&pc.lock);
 	result = enable(p->ctx);

@@ -94,15 +94,18 @@ void exit_before_others(void)
 	(void)hooks_add_exit();
 }
 
-static int make_guard(void)
+int guard_make(void)
 {
-	long size = sysconf(_SC_PAGESIZE);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *page;
 
-	library.guard = mmap(
-		NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (library.guard == MAP_FAILED)
+	if (library.guard)
+		return 0;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
 		return -errno;
-	madvise(library.guard, (size_t)size, MADV_WIPEONFORK);
+	madvise(page, size, MADV_WIPEONFORK);
+	library.guard = page;
 	return 0;
 }
 
@@ -236,7 +239,7 @@ static bool begin_with_recorder(const struct inject_api *api)
 	uint32_t slots;
 	void *memory;
 
-	if (!path || !*path || make_guard())
+	if (!path || !*path || guard_make())
 		return false;
 	if (connection_open(&library.connection, path, &memory, &slots))
 		return false;
@@ -363,7 +366,7 @@ int inject_join(const struct inject_api *api, int socket)
 	void *memory;
 
 	block_signals();
-	if (library.guard || make_guard()) {
+	if (library.guard || guard_make()) {
 		close(socket);
 		return 1;
 	}

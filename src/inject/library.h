@@ -125,6 +125,9 @@ static inline void count(enum wire_count what, uint64_t n)
 	__atomic_fetch_add(&library.ring.control->counts[what], n, __ATOMIC_RELAXED);
 }
 
+/* The guard page, if there is none: 0 or -errno. */
+int guard_make(void);
+
 /* Before and after a fork, in the parent: it waits for `no_fork`, for 50 ms at most. */
 void fork_begins(void);
 void fork_has_ended(void);

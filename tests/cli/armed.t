@@ -4,7 +4,7 @@
 On the simulated CUDA, whose CUPTI, as NVIDIA's, refuses records of kernels as long as a program is armed, and hangs for good if
 that ends while another thread is in a call of the driver. tests/gpu/joined_stalls.py does some of it on a real GPU.
 
-usage: armed.t [alone|stalls|plain|once|place|contexts|never|early|others|kills...]"""
+usage: armed.t [alone|stalls|plain|once|place|contexts|threads|never|early|others|kills...]"""
 import os
 import random
 import re
@@ -21,8 +21,10 @@ from joining import (LIBRARY, ROUNDS, SIMULATED, TARGET, end_well, has_library, 
                      running, state_of, text_of, wait_for, whole, why_not)
 from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stalls
 
+THREADED = int(os.environ.get("ARMED_THREADED", 6))
 KILLS = int(os.environ.get("ARMED_KILLS", 5))
 ARMED = {"XPUPROF_ARMED": "1"}
+EARLY_THREADS = os.path.join(tap.BUILD, "tests/targets/early_target")
 FORKS = os.path.join(tap.BUILD, "tests/programs/fork_after_cuda")
 
 # Uses CUDA without a context until SIGUSR1, and then makes one. At SIGUSR2 it says what CUPTI says to a profiler of its own.
@@ -257,6 +259,22 @@ def check_contexts():
         ends(program, "ends")
 
 
+def check_threads():
+    """Sampling is not switched on beside other threads in calls, which are held."""
+    wrong, found = [], 0
+    for _ in range(THREADED):
+        with armed(EARLY_THREADS, faults="stalls-alone") as program:
+            found += bool(wait_for(lambda: is_armed(program.pid), 0.5))
+            try:
+                program.wait(20)
+            except subprocess.TimeoutExpired:
+                pass
+            if program.poll() != 0 or not text_of("log").endswith("done\n"):
+                wrong.append((program.poll(), text_of("log")))
+    tap.result(not wrong, f"{THREADED} programs go on whose threads call while the first context is made", *wrong)
+    tap.result(found, "and some are armed", found)
+
+
 def check_never():
     """That it is armed cannot end while one of its threads is in a call."""
     with armed(HELD, "never", "launch") as program:
@@ -331,7 +349,7 @@ def check_kills():
 
 
 def check():
-    run_parts(check_alone, check_stalls, check_plain, check_once, check_place, check_contexts, check_never, check_early, check_others,
+    run_parts(check_alone, check_stalls, check_plain, check_once, check_place, check_contexts, check_threads, check_never, check_early, check_others,
               check_kills)
 
 

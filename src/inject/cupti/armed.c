@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
+ * Until the first context all calls of the driver call back, and threads count themselves in them
+ * (inside.h): sampling must not be switched beside another thread in a call. If those cannot be
+ * held where the first context is made, the program is not armed.
+ *
  * Only the thread that has changed the page's state from DOOR_ARMS_WAIT does anything: the one that
  * makes the first context, or the recorder's, which then unsubscribes for us.
  *
@@ -17,6 +21,7 @@
 
 #include "inject/cupti/claims.h"
 #include "inject/cupti/cupti.h"
+#include "inject/cupti/inside.h"
 #include "inject/cupti/sampling_slot.h"
 #include "inject/door.h"
 #include "inject/hooks.h"
@@ -27,6 +32,7 @@
 #define LONG_NS	    3600000000000ull
 #define GIVE_WAY_NS 1000000000ull
 #define POLL_NS	    1000000
+#define HOLDS	    5 /* are tried */
 
 static struct {
 	struct door_page *page;
@@ -112,18 +118,49 @@ static bool arm(void *context)
 	return true;
 }
 
-static void on_context(void *userdata, uint32_t domain, uint32_t id, const void *data)
+static bool hold_others(void)
 {
-	const struct cupti_resource_data *made = data;
-	struct undisturbed u;
+	struct timespec pause = {.tv_nsec = POLL_NS};
 
-	if (domain != CUPTI_DOMAIN_RESOURCE || id != CUPTI_RESOURCE_CONTEXT_CREATED || !made ||
-		!change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY))
+	for (int n = 0; n < HOLDS; n++) {
+		if (inside_hold())
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void on_context(void *context)
+{
+	struct undisturbed u;
+	bool held, armed;
+
+	if (!change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY))
 		return;
 	begin_slow(&u);
-	arms.page->armed.subject = arm(made->context) ? (uintptr_t)made->context : 0;
+	held = hold_others();
+	armed = held && arm(context);
+	if (held)
+		inside_release();
+	arms.page->armed.subject = armed ? (uintptr_t)context : 0;
 	set_state(DOOR_ARMS_RETIRE);
 	end_slow(&u);
+}
+
+static void on_driver_call(uint32_t site)
+{
+	if (site == CUPTI_SITE_ENTER)
+		inside_enter(NULL, false);
+	else
+		inside_exit();
+}
+
+static void on_early_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
+{
+	if (data && domain == CUPTI_DOMAIN_DRIVER && inside_is_counted())
+		on_driver_call(((const struct cupti_callback_data *)data)->site);
+	if (data && domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_RESOURCE_CONTEXT_CREATED)
+		on_context(((const struct cupti_resource_data *)data)->context);
 }
 
 /* ---- our thread ---- */
@@ -135,9 +172,11 @@ static void *retire(void *unused)
 	prctl(PR_SET_NAME, "xpuprof-arms");
 	while ((seen = state_now()) == DOOR_ARMS_WAIT || seen == DOOR_ARMS_BUSY)
 		futex_wait(state(), seen, LONG_NS);
+	inside_end();
 	if (seen != DOOR_ARMS_RETIRE)
 		return NULL;
 	pthread_mutex_lock(&library.no_fork);
+	cupti.EnableDomain(false, arms.subscriber, CUPTI_DOMAIN_DRIVER);
 	cupti.Unsubscribe(arms.subscriber);
 	pthread_mutex_unlock(&library.no_fork);
 	set_state(arms.page->armed.subject ? DOOR_ARMED : DOOR_UNARMED);
@@ -191,17 +230,24 @@ static void at_exit(void)
 		futex_wait(state(), seen, end_ns - now_ns());
 }
 
+/* False: CUPTI refuses. */
+static bool enable_early_callbacks(void)
+{
+	inside_begin();
+	return !cupti.EnableDomain(true, arms.subscriber, CUPTI_DOMAIN_DRIVER) &&
+	       !cupti.EnableCallback(true, arms.subscriber, CUPTI_DOMAIN_RESOURCE,
+		       CUPTI_RESOURCE_CONTEXT_CREATED);
+}
+
 static void await_context(void)
 {
-	if (cupti.Subscribe(&arms.subscriber, on_context, NULL)) {
+	if (cupti.Subscribe(&arms.subscriber, on_early_callback, NULL)) {
 		set_state(DOOR_UNARMED);
 		return;
 	}
 	arms.page->armed.subject = (uintptr_t)arms.subscriber;
 	set_state(DOOR_ARMS_WAIT);
-	if (cupti.EnableCallback(
-		    true, arms.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED) &&
-		change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY)) {
+	if (!enable_early_callbacks() && change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY)) {
 		arms.page->armed.subject = 0;
 		set_state(DOOR_ARMS_RETIRE);
 	}
@@ -211,7 +257,7 @@ void armed_begin(void)
 {
 	static const struct hooks hooks = {fork_begins, fork_has_ended, claims_forget, at_exit};
 
-	if (!is_wanted() || !(arms.page = door_of_program()) || !is_possible() ||
+	if (!is_wanted() || !(arms.page = door_of_program()) || !is_possible() || guard_make() ||
 		hooks_add(&hooks, false) || hooks_add_exit())
 		return;
 	set_state(DOOR_ARMS_BUSY);

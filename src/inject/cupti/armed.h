@@ -10,9 +10,11 @@
  * starts, and leaves:
  *
  *	the program's thread                       the library's
- *	first call: subscribe                      ... wait
- *	first context: claim its device,
- *	enable, configure                          unsubscribe: it is armed; end
+ *	first call: subscribe; callbacks of
+ *	all calls on                               ... wait
+ *	first context: hold the others;
+ *	claim its device; enable, configure;
+ *	release                                    unsubscribe: it is armed; end
  *
  *	later, a recorder's library (sampling_late.c):
  *	                                           subscribe; callbacks of all calls on
