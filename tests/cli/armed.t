@@ -187,8 +187,8 @@ def check_plain():
             wait_for(lambda: is_armed(program.pid))
             done = record_joined(program.pid, *options, seconds=1.5)
             what = f"recorded {options[0]} first" if options else "recorded without --stalls first"
-            tap.result(f"process {program.pid} was armed: to end that it was held for" in done.stderr and "gpu_refused" not in lost(),
-                       f"{what}: it is held until it is no more", done.stderr, lost())
+            tap.result(f"process {program.pid} was armed: to end that it was held for" in done.stderr and "gpu_refused" not in lost() and
+                       report()["gpu_ns"], f"{what}: it is held until it is no more", done.stderr, lost())
             if not options:
                 whole(what)
             wait_for(lambda: not has_library(program.pid))
