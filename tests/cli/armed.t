@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import (LIBRARY, ROUNDS, SIMULATED, TARGET, end_well, has_library, kill_recorders, lost, record_joined, report, run_parts,
+from joining import (LIBRARY, ROUNDS, SIMULATED, TARGET, end_well, has_library, kill_recorders, lost, record, record_joined, report, run_parts,
                      running, state_of, text_of, wait_for, whole, why_not)
 from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stalls
 
@@ -281,7 +281,7 @@ def check_never():
         wait_for(lambda: is_armed(program.pid))
         program.send_signal(signal.SIGUSR1)
         wait_for(lambda: text_of("log").count("inside") == 2)
-        done = record_joined(program.pid, "--gpu-only", seconds=2)
+        done = record(program.pid, "--gpu-only", seconds="2")
         tap.result(f"nothing was recorded of process {program.pid}, which is armed" in done.stderr and lost().get("gpu_refused") == 1 and
                    wait_for(lambda: not has_library(program.pid)) and holds_place(program.pid),
                    "one that always is in a call is not recorded, which is said", done.stderr, lost())
