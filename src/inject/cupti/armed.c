@@ -87,12 +87,13 @@ static bool claim(struct sampling_slot *p, void *context)
 	return !refusal;
 }
 
-/* CUPTI has the buffer as long as sampling is on. */
+/* CUPTI has the buffer as long as sampling is on. If it takes so long that the others go on,
+ * nothing more is safe until they are held again. */
 static bool enable(struct sampling_slot *p)
 {
 	if (call(cupti.PCSamplingEnable, p->context))
 		return false;
-	if (!sampling_set_up_idle(p) && !arms.once)
+	if (!inside_is_held() || (!sampling_set_up_idle(p) && !arms.once))
 		return true;
 	if (!call(cupti.PCSamplingDisable, p->context))
 		sampling_release_setup(p);
@@ -165,6 +166,14 @@ static void on_early_callback(void *userdata, uint32_t domain, uint32_t id, cons
 
 /* ---- our thread ---- */
 
+static void unsubscribe(void *subscriber)
+{
+	pthread_mutex_lock(&library.no_fork);
+	cupti.EnableDomain(false, subscriber, CUPTI_DOMAIN_DRIVER);
+	cupti.Unsubscribe(subscriber);
+	pthread_mutex_unlock(&library.no_fork);
+}
+
 static void *retire(void *unused)
 {
 	uint32_t seen;
@@ -175,10 +184,7 @@ static void *retire(void *unused)
 	inside_end();
 	if (seen != DOOR_ARMS_RETIRE)
 		return NULL;
-	pthread_mutex_lock(&library.no_fork);
-	cupti.EnableDomain(false, arms.subscriber, CUPTI_DOMAIN_DRIVER);
-	cupti.Unsubscribe(arms.subscriber);
-	pthread_mutex_unlock(&library.no_fork);
+	unsubscribe(arms.subscriber);
 	set_state(arms.page->armed.subject ? DOOR_ARMED : DOOR_UNARMED);
 	return NULL;
 }
@@ -279,7 +285,7 @@ void armed_give_way(void)
 	if (!arms.page)
 		return;
 	if (change(DOOR_ARMS_WAIT, DOOR_UNARMED)) {
-		cupti.Unsubscribe((void *)(uintptr_t)arms.page->armed.subject);
+		unsubscribe((void *)(uintptr_t)arms.page->armed.subject);
 		futex_wake(state());
 		return;
 	}
