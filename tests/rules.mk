@@ -109,8 +109,8 @@ check-tests: all tests
 .PHONY: check-long
 check-long: all tests
 	XPUPROF_BUILD=$(abspath $(B)) JOIN_KILLS=1000 JOINED_KILLS=300 JOINED_FORKINGS=100 DORMANT_KILLS=300 DORMANT_ENDS=300 \
-		DORMANT_FORKINGS=100 JOINED_STALLS_KILLS=300 RECORDER_KILLS=1800 EXTREME_THREADS=100000 \
-		prove --timer $(addprefix tests/cli/,join.t joined.t joined_stalls_harm.t dormant.t dormant_harm.t kill.t \
+		DORMANT_FORKINGS=100 ARMED_KILLS=300 JOINED_STALLS_KILLS=300 RECORDER_KILLS=1800 EXTREME_THREADS=100000 \
+		prove --timer $(addprefix tests/cli/,join.t joined.t joined_stalls_harm.t armed.t dormant.t dormant_harm.t kill.t \
 			extreme_threads.t)
 
 # The same on a machine that has more to do than it can: no test depends on that.

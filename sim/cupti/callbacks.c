@@ -148,6 +148,11 @@ bool sim_cupti_has_ended(void)
 	return cb.ended;
 }
 
+bool sim_cupti_has_subscriber(void)
+{
+	return cb.subscribed;
+}
+
 void sim_cupti_count_api_user(int change)
 {
 	xpuprof_sim_tools.active = atomic_fetch_add(&cb.api_users, change) + change > 0;

@@ -36,3 +36,4 @@ bool sim_cupti_usable(CUptiResult *ret_why);
  * or (NULL) not. */
 void sim_cupti_end(const char *message);
 bool sim_cupti_has_ended(void);
+bool sim_cupti_has_subscriber(void);

@@ -57,6 +57,7 @@ static const struct {
 	{"stalls-lock", offsetof(struct sim_faults, stalls_lock)},
 	{"stalls-taken", offsetof(struct sim_faults, stalls_taken)},
 	{"stalls-hang", offsetof(struct sim_faults, stalls_hang)},
+	{"stalls-alone", offsetof(struct sim_faults, stalls_alone)},
 	{"stalls-strict", offsetof(struct sim_faults, stalls_strict)},
 	{"stalls-end", offsetof(struct sim_faults, stalls_end)},
 	{"one-sampler", offsetof(struct sim_faults, one_sampler)},

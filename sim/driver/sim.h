@@ -52,7 +52,7 @@ struct sim_faults {
 	uint64_t subscriber_before, subscriber_after, no_cupti;
 	uint64_t stalls_refused, stalls_full, stalls_dropped, stalls_slow_ms, stalls_delay_ms,
 		stalls_behind, stalls_stop, stalls_lock, stalls_taken, stalls_hang, stalls_strict,
-		stalls_end, one_sampler, cupti_ends;
+		stalls_alone, stalls_end, one_sampler, cupti_ends;
 	uint64_t counters_refused, counters_unsupported, counters_busy, counters_full,
 		counters_full_from, counters_crash, counters_stop;
 };

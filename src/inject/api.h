@@ -26,6 +26,9 @@ enum inject_follow {
 /* Functions that are marked so may be NULL: there is nothing to do. */
 struct inject_api {
 	bool can_join; /* programs that run already can be recorded */
+	/* In the program's first call, where there is no recorder and the library is to sleep: what
+	 * has to be made ready then for one that comes later, if that is wanted. */
+	void (*arm)(void); /* NULL */
 	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and
 	 * makes it report work: WIRE_REASON_NONE, or why not. */
 	enum wire_reason (*start)(void);

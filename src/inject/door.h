@@ -31,3 +31,5 @@ bool door_sleep(struct door *d, uint64_t timeout_ns);
 
 /* Makes a door, and a thread that sleeps there for as long as the program lives; or nothing. */
 void door_keep(void);
+/* The page of that door, whichever copy of the library has made it; NULL: there is none. */
+struct door_page *door_of_program(void);

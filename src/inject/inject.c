@@ -42,11 +42,11 @@ struct library library = {.connection.socket.fd = -1, .no_fork = PTHREAD_MUTEX_I
 
 static __thread bool fork_locked;
 
-static void before_fork(void)
+void fork_begins(void)
 {
 	struct timespec until;
 
-	if (!library.guard || !is_alive() || clock_gettime(CLOCK_REALTIME, &until))
+	if (clock_gettime(CLOCK_REALTIME, &until))
 		return;
 	until.tv_nsec += FORK_PATIENCE_NS;
 	if (until.tv_nsec >= 1000000000) {
@@ -56,11 +56,17 @@ static void before_fork(void)
 	fork_locked = !pthread_mutex_timedlock(&library.no_fork, &until);
 }
 
-static void after_fork_in_parent(void)
+void fork_has_ended(void)
 {
 	if (fork_locked)
 		pthread_mutex_unlock(&library.no_fork);
 	fork_locked = false;
+}
+
+static void before_fork(void)
+{
+	if (library.guard && is_alive())
+		fork_begins();
 }
 
 static void after_fork_in_child(void)
@@ -88,15 +94,18 @@ void exit_before_others(void)
 	(void)hooks_add_exit();
 }
 
-static int make_guard(void)
+int guard_make(void)
 {
-	long size = sysconf(_SC_PAGESIZE);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *page;
 
-	library.guard = mmap(
-		NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (library.guard == MAP_FAILED)
+	if (library.guard)
+		return 0;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
 		return -errno;
-	madvise(library.guard, (size_t)size, MADV_WIPEONFORK);
+	madvise(page, size, MADV_WIPEONFORK);
+	library.guard = page;
 	return 0;
 }
 
@@ -202,7 +211,7 @@ static void apply_configuration(void *memory, uint32_t slots)
 static bool come_alive(void *memory, uint32_t slots)
 {
 	static const struct hooks hooks = {
-		before_fork, after_fork_in_parent, after_fork_in_child, at_exit};
+		before_fork, fork_has_ended, after_fork_in_child, at_exit};
 
 	apply_configuration(memory, slots);
 	if (hooks_add(&hooks, library.joined)) {
@@ -230,7 +239,7 @@ static bool begin_with_recorder(const struct inject_api *api)
 	uint32_t slots;
 	void *memory;
 
-	if (!path || !*path || make_guard())
+	if (!path || !*path || guard_make())
 		return false;
 	if (connection_open(&library.connection, path, &memory, &slots))
 		return false;
@@ -239,14 +248,20 @@ static bool begin_with_recorder(const struct inject_api *api)
 	return true;
 }
 
+static void await_recorder(const struct inject_api *api)
+{
+	library.has_door = true;
+	door_keep();
+	if (api->arm)
+		api->arm();
+}
+
 static void begin_first(const struct inject_api *api)
 {
 	library.begun = getpid();
 	stay_loaded();
-	if (begin_with_recorder(api) || !api->can_join)
-		return;
-	library.has_door = true;
-	door_keep();
+	if (!begin_with_recorder(api) && api->can_join)
+		await_recorder(api);
 }
 
 /* Beside one that has connected. If it fails, that is reported, and the others go on. Without a
@@ -260,8 +275,7 @@ static void begin_another(const struct inject_api *api)
 		if (reason)
 			library.ring.control->reason = reason;
 	} else if (!library.ring.control && api->can_join && !library.has_door) {
-		library.has_door = true;
-		door_keep();
+		await_recorder(api);
 	}
 }
 
@@ -352,7 +366,7 @@ int inject_join(const struct inject_api *api, int socket)
 	void *memory;
 
 	block_signals();
-	if (library.guard || make_guard()) {
+	if (library.guard || guard_make()) {
 		close(socket);
 		return 1;
 	}

@@ -125,6 +125,13 @@ static inline void count(enum wire_count what, uint64_t n)
 	__atomic_fetch_add(&library.ring.control->counts[what], n, __ATOMIC_RELAXED);
 }
 
+/* The guard page, if there is none: 0 or -errno. */
+int guard_make(void);
+
+/* Before and after a fork, in the parent: it waits for `no_fork`, for 50 ms at most. */
+void fork_begins(void);
+void fork_has_ended(void);
+
 /* Connects to the recorder that listens at the path, within two seconds, and maps the ring: 0 or
  * -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);

@@ -856,7 +856,8 @@ enum profile_loss {
 #define META_STALLS_REFUSED   "stalls_refused"	 /* why not, where that was wanted: lines of text */
 #define META_STALLS_CONTESTED "stalls_contested" /* who else claimed to do so: lines of text */
 #define META_STALLS_HELD                                                                           \
-	"stalls_held" /* how long programs that were joined were held for that: lines of text */
+	"stalls_held" /* how long programs that were joined were held for that, or as they were \
+			  armed: lines of text */
 #define META_GPU_TEXT                                                                              \
 	"gpu_text" /* what wrote the text of instructions: names of programs, "decoded", or both */
 #define META_COUNTERS                                                                              \

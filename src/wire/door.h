@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define DOOR_FILE    "xpuprof-door"
@@ -47,6 +48,23 @@ enum door_owner {
 	DOOR_OF_COPY,	     /* one that was to leave, cannot, and goes on trying */
 };
 
+/* What the library has made ready for samples of instructions (inject/api.h, `arm`). */
+enum door_arms {
+	DOOR_UNARMED = 0,
+	DOOR_ARMS_WAIT,	  /* the first context is to come */
+	DOOR_ARMS_BUSY,	  /* it is being made */
+	DOOR_ARMS_RETIRE, /* it was: a thread of the library's has still to unsubscribe */
+	DOOR_ARMED,
+};
+
+/* Read and changed by the libraries in the program alone. */
+struct door_armed {
+	uint32_t state;	  /* enum door_arms */
+	int32_t claim_fd; /* the claim of the context's device; -1: none */
+	uint64_t claim_dev, claim_ino;
+	uint64_t subject; /* until the first context: the subscriber; then the context, 0: none */
+};
+
 struct door_page {
 	uint32_t magic;
 	uint32_t version;
@@ -58,7 +76,13 @@ struct door_page {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t owner; /* enum door_owner */
+	uint32_t unused[7];
+	struct door_armed armed;
 };
+
+/* Copies of different versions meet here. */
+_Static_assert(
+	offsetof(struct door_page, armed) == 64 && sizeof(struct door_armed) == 32, "layout");
 
 struct door_letter {
 	uint32_t magic;

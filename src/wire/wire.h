@@ -617,6 +617,10 @@ enum wire_stalls_switch {
 	WIRE_STALLS_ON = 1,
 	WIRE_STALLS_OFF,
 	WIRE_STALLS_KEPT, /* it could not be switched off so far */
+	/* a program was armed (inject/api.h, `arm`), and is no more; or it still is, and so was
+	 * not recorded */
+	WIRE_STALLS_DISARMED,
+	WIRE_STALLS_ARMED,
 	WIRE_STALLS_SWITCHES
 };
 

@@ -3,7 +3,7 @@
 # `xpuprof doctor` on this machine, as another user, on made-up machines (--sysroot) and with made-up
 # libraries.
 . "$(dirname "$0")/tap.sh"
-unset CUDA_INJECTION64_PATH XPUPROF_LIBRARY
+unset CUDA_INJECTION64_PATH XPUPROF_ARMED XPUPROF_LIBRARY
 
 check_of() { # KEY MEMBER: from the JSON in $out
 	printf '%s' "$out" | python3 -c '
@@ -133,6 +133,8 @@ has "$(check_of injection text)" "'/opt/other.so'" "and named"
 is "$(check_of injection step)" "unset CUDA_INJECTION64_PATH" "with the step that frees the place"
 out=$(CUDA_INJECTION64_PATH=$build/libxpuprof-inject.so xpuprof doctor --json)
 is "$(check_of injection state)" ok "one of ours prepares programs"
+out=$(CUDA_INJECTION64_PATH=$build/libxpuprof-inject.so XPUPROF_ARMED=1 xpuprof doctor --json)
+has "$(check_of injection text)" "armed for --stalls" "and whether it arms them"
 out=$(CUDA_INJECTION64_PATH=/nowhere/libxpuprof-inject.so xpuprof doctor --json)
 is "$(check_of injection state)" limited "if it can be read"
 

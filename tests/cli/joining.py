@@ -90,7 +90,8 @@ def kill_recorders(program, times):
 
 def run_parts(*parts):
     """Those that are named as arguments, or all."""
-    os.environ.pop("CUDA_INJECTION64_PATH", None)
+    for name in ("CUDA_INJECTION64_PATH", "XPUPROF_ARMED"):
+        os.environ.pop(name, None)
     for of in parts:
         if of.__name__.removeprefix("check_") in sys.argv[1:] or not sys.argv[1:]:
             of()

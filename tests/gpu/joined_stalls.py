@@ -4,7 +4,9 @@
 of the driver are held, as CUPTI hangs for good if sampling is switched beside one. Do programs go on, does the library leave,
 and do samples have names? Needs root; what needs PyTorch is left out without it. Takes two minutes at most.
 
-    tests/gpu/joined_stalls.py
+    tests/gpu/joined_stalls.py            programs as they are
+    tests/gpu/joined_stalls.py armed      programs that are armed (XPUPROF_ARMED=1): all samples have names, also in graphs
+    tests/gpu/joined_stalls.py once       so too with XPUPROF_ARMED=once, which nobody has seen so far
 
 $XPUPROF_BUILD and $PYTHON as tests/gpu/run has them. How long each step of CUPTI's took, and the longest round or pass around
 it, is printed as notes."""
@@ -24,6 +26,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 import check_rounds
 
 LIMIT_S = 115
+LIBRARY = os.path.join(BUILD, "libxpuprof-inject.so")
 ROUNDS = os.path.join(BUILD, "tests/programs/rounds")
 ALLOWED = ("stacks_incomplete", "walk_", "python_", "tables_", "maps_lost")
 # CUPTI's own kernels, those of the driver's copies and sets, and such of its code that it knows by no name.
@@ -53,9 +56,10 @@ def wait_for(holds, seconds):
 
 
 @contextlib.contextmanager
-def running(*command):
+def running(*command, armed=None):
+    environment = {**os.environ, **({"CUDA_INJECTION64_PATH": LIBRARY, "XPUPROF_ARMED": armed} if armed else {})}
     with open("log", "w", encoding="utf-8") as out:
-        program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, text=True)
+        program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
         wait_for(lambda: "ready" in text_of("log") or program.poll() is not None, 60)
         yield program
@@ -65,7 +69,15 @@ def running(*command):
 
 
 def has_library(pid):
-    return re.search(r"/memfd:xpuprof(?!-stay)|libxpuprof-inject", text_of(f"/proc/{pid}/maps")) is not None
+    """The recorder's: not that of a prepared program, with its page, nor what stays."""
+    return re.search(r"/memfd:xpuprof(?!-stay|-door)", text_of(f"/proc/{pid}/maps")) is not None
+
+
+def holds_place(pid):
+    """The GPU's one for sampling."""
+    claims = {line.split()[6] for line in text_of("/proc/net/unix").splitlines() if "@xpuprof-stalls-" in line}
+    open_files = [os.readlink(path) for path in (f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd")) if os.path.lexists(path)]
+    return any(f"socket:[{inode}]" in open_files for inode in claims)
 
 
 def times_ns(path="log"):
@@ -83,9 +95,9 @@ def goes_on(since_ns):
     return wait_for(lambda: any(start > since_ns for start, _ in times_ns()), 15)
 
 
-def record(pid, seconds, path="p.xpu"):
+def record(pid, seconds, path="p.xpu", options=("--stalls",)):
     """For so long from when the library is there: what the recorder says, and when it began, was told to end, and had ended."""
-    recorder = subprocess.Popen([XPUPROF, "record", "--stalls", "-o", path, "-p", str(pid)], text=True, stdin=subprocess.DEVNULL,
+    recorder = subprocess.Popen([XPUPROF, "record", *options, "-o", path, "-p", str(pid)], text=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     at_ns = [time.monotonic_ns()]
     wait_for(lambda: has_library(pid) or recorder.poll() is not None, 20)
@@ -102,8 +114,9 @@ def report(path="p.xpu"):
     return json.loads(run(XPUPROF, "report", "--json", "--stalls", path).stdout)
 
 
-def check_recorded(what, program, said, at_ns):
-    """Sampling was switched on and off, there are samples with names, the program goes on, and nothing is lost."""
+def check_recorded(what, program, said, at_ns, named_all=False):
+    """Sampling was switched on and off, there are samples with names, where they can be had, the program goes on, and nothing is
+    lost."""
     for line in said.splitlines():
         if "held" in line or "sampl" in line:
             note(f"{what}: {line.removeprefix('xpuprof: ')}")
@@ -119,7 +132,7 @@ def check_recorded(what, program, said, at_ns):
     samples = {kernel["name"]: kernel["samples"] for kernel in stalls["kernels"] if kernel["samples"]}
     named = sum(samples.values())
     note(f"{what}: {stalls['taken']} samples, {stalls['without_code']} of them without code, of {len(samples)} kernels")
-    if "without graphs" in what:
+    if named_all:
         told(named and named >= NAMED_LEAST * stalls["taken"] and NAMELESS not in said, f"{what}: samples have the names of kernels",
              stalls["taken"], samples)
         told(sum(kernel["total_ns"] for kernel in stalls["kernels"]) > 0, f"{what}: GPU time of kernels is there")
@@ -148,7 +161,7 @@ def check_plain_rounds():
         time.sleep(1)
         for name in ("rounds without graphs, first", "rounds without graphs, second"):
             said, at_ns = record(program.pid, 3)
-            check_recorded(name, program, said, at_ns)
+            check_recorded(name, program, said, at_ns, named_all=True)
         end_well("rounds", program, "done\n")
 
 
@@ -187,9 +200,51 @@ def check_torch():
         end_well("PyTorch", program, "done True\n")
 
 
+def check_armed_program(what, armed, *command, last):
+    """Recorded without --stalls first, or with it; each of the two next has all names, too."""
+    for first in (("--stalls",), ()):
+        name = f"{what}, armed '{armed}', first recorded {'with' if first else 'without'} --stalls"
+        with running(*command, armed=armed) as program:
+            wait_for(lambda: len(times_ns()) > 50, 30)
+            told(holds_place(program.pid) == (armed == "1"), f"{name}: it has the GPU's place for sampling, or only had",
+                 text_of("log")[-300:])
+            note(f"{name}: {resident_mib(program.pid)} MiB resident")
+            said, at_ns = record(program.pid, 3, options=first)
+            told(("was armed" in said) == (armed == "1"), f"{name}: that is said", said)
+            if first:
+                check_recorded(f"{name}, the first", program, said, at_ns, named_all=True)
+            else:
+                for line in said.splitlines():
+                    note(line)
+                told(goes_on(at_ns[2]) and report()["gpu_ns"], f"{name}: there is GPU work", said)
+            wait_for(lambda: not has_library(program.pid), 20)
+            said, at_ns = record(program.pid, 3)
+            check_recorded(f"{name}, the second", program, said, at_ns, named_all=True)
+            end_well(what, program, last)
+
+
+def resident_mib(pid):
+    return int(re.search(r"VmRSS:\s*(\d+)", text_of(f"/proc/{pid}/status"))[1]) // 1024
+
+
+def check_armed(armed):
+    check_armed_program("rounds", armed, ROUNDS, "--threads", "3", "--pause", "2000", last="done\n")
+    note(f"{time.monotonic() - begun:.0f} s")
+    if run(PYTHON, "-c", "import torch; assert torch.cuda.is_available()").returncode:
+        skip("PyTorch", "there is none, or no GPU for it")
+    else:
+        check_armed_program("PyTorch", armed, PYTHON, os.path.join(HERE, "torch_rounds.py"), last="done True\n")
+
+
 def main():
+    wish = sys.argv[1:2]
+    if wish not in ([], ["armed"], ["once"]):
+        sys.exit(f"usage: {sys.argv[0]} [armed|once]")
     with folder() as work:
         os.chdir(work)
+        if wish:
+            check_armed("1" if wish == ["armed"] else "once")
+            return end()
         check_plain_rounds()
         check_rounds_program()
         note(f"{time.monotonic() - begun:.0f} s")

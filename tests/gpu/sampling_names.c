@@ -14,12 +14,22 @@
  *	g	200 replays of a graph of one kernel; h: of a graph of kernel a; G: by the runtime
  *	c	a copy and a set
  *	n	a module is loaded, and its kernel launched
+ *	B	all of it is made, and launched once: where that is a step, it is not done before the first
+ *	q	the context is destroyed, and all of it made once more
+ *	i o	from now on sampling is enabled where a context is made; so too, and disabled at once
  *	T	from now on another thread launches a and replays both graphs all the time
  *	( H )	calls of the driver are held where they call back; that one is; they go on
  *	_	a pause
  *
- * Before the first step all of it but n was launched once. Each kernel takes as long. Built by
- * hand, as it needs CUPTI's own headers; in CUDA's folder:
+ * Before the first step all of it but n was launched once. Each kernel takes as long. What the
+ * library does in a program that is armed (inject/cupti/armed.h), and with XPUPROF_ARMED=once; then
+ * the second recording; and what becomes of an armed context that ends while nobody subscribes:
+ *
+ *	siBu_T_sd(Hxkp)_f	soBu_T_sd(Hkp)_f
+ *	siBu_T_sd(Hxkp)_f(H.xK)Du_sd(Hkp)_f
+ *	siBu_q_skpghabf		soBu_q_skpghabf
+ *
+ * Built by hand, as it needs CUPTI's own headers; in CUDA's folder:
  *
  *	cc -D_GNU_SOURCE -I include -I extras/CUPTI/include tests/gpu/sampling_names.c \
  *		-lcuda -lcudart -lcupti
@@ -66,6 +76,7 @@ static CUdeviceptr memory;
 static CUpti_SubscriberHandle subscriber;
 static pthread_t main_thread;
 static bool hold, is_held;
+static bool enables, disables;		   /* where a context is made */
 static CUpti_PCSamplingData fetched, rest; /* CUPTI keeps the address of `rest` */
 
 static void check(int result, const char *call)
@@ -145,7 +156,6 @@ static void begin(void)
 	CUkernel kernel;
 	CUdevice device;
 
-	OK(cuInit(0));
 	OK(cuDeviceGet(&device, 0));
 	OK(cuDevicePrimaryCtxRetain(&context, device));
 	OK(cuCtxSetCurrent(context));
@@ -178,11 +188,25 @@ static void set(bool *flag, bool to)
 	__atomic_store_n(flag, to, __ATOMIC_SEQ_CST);
 }
 
+static void enable(void);
+static void disable(void);
+
+static void on_context(const CUpti_ResourceData *made)
+{
+	context = made->context;
+	if (enables)
+		enable();
+	if (disables)
+		disable();
+}
+
 static void CUPTIAPI on_callback(
 	void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	const CUpti_CallbackData *call = data;
 
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		on_context(data);
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || call->callbackSite != CUPTI_API_ENTER ||
 		pthread_equal(pthread_self(), main_thread))
 		return;
@@ -362,6 +386,23 @@ static void graph_callbacks(bool on)
 		CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz));
 }
 
+static void enable_early(bool at_once)
+{
+	enables = true;
+	disables = at_once;
+	OK(cuptiEnableCallback(
+		1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+}
+
+static void begin_again(void)
+{
+	CUdevice device;
+
+	OK(cuCtxGetDevice(&device));
+	OK(cuDevicePrimaryCtxReset(device));
+	begin();
+}
+
 static bool do_setting(char step)
 {
 	switch (step) {
@@ -417,6 +458,16 @@ static bool do_setting(char step)
 		return true;
 	case 'x':
 		disable();
+		return true;
+	case 'i':
+	case 'o':
+		enable_early(step == 'o');
+		return true;
+	case 'B':
+		begin();
+		return true;
+	case 'q':
+		begin_again();
 		return true;
 	case 'T':
 		begin_thread();
@@ -478,7 +529,9 @@ static void run(const char *steps)
 {
 	alarm(HANGS_S);
 	main_thread = pthread_self();
-	begin();
+	OK(cuInit(0));
+	if (!strchr(steps, 'B'))
+		begin();
 	printf("%-24s", steps);
 	for (const char *step = steps; *step; step++)
 		if (!do_setting(*step))

@@ -137,6 +137,31 @@ static void the_page_is_the_libraries_alone(void)
 	CHECK(!fstat(door_fd, &st) && st.st_size == DOOR_BYTES);
 }
 
+static void another_copy_in_the_program_finds_the_page(void)
+{
+	struct door_page *found;
+
+	CHECK(becomes(DOOR_ASLEEP));
+	found = door_of_program();
+	CHECK(found && found->pid == (uint32_t)getpid() && found->owner == DOOR_OF_PROGRAM);
+	CHECK(found && found->armed.state == DOOR_UNARMED);
+	if (!found)
+		return;
+	found->armed.subject = 7;
+	CHECK(page->armed.subject == 7);
+	found->armed.subject = 0;
+}
+
+static void no_child_finds_the_page_of_its_parent(void)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (!child)
+		_exit(door_of_program() ? 1 : 0);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+}
+
 static void a_library_is_loaded_run_and_left_again(void)
 {
 	struct join_options options = {
@@ -271,6 +296,8 @@ int main(int argc, char **argv)
 		snprintf(slash, sizeof(path) - (size_t)(slash - path), "/tests/targets/joined.so");
 	library = open(path, O_RDONLY | O_CLOEXEC);
 	RUN(the_page_is_the_libraries_alone);
+	RUN(another_copy_in_the_program_finds_the_page);
+	RUN(no_child_finds_the_page_of_its_parent);
 	RUN(a_library_is_loaded_run_and_left_again);
 	RUN(who_brings_nothing_is_not_waited_for);
 	RUN(letters_that_are_wrong_are_not_answered);

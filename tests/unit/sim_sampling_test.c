@@ -55,10 +55,18 @@ static void load_sampling(void)
 #undef LOAD
 }
 
+static void ignore_callback(
+	void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+}
+
+/* Where nobody has subscribed it aborts. */
 static CUptiResult enable(CUcontext ctx)
 {
 	CUpti_PCSamplingEnableParams p = {CUpti_PCSamplingEnableParamsSize, NULL, ctx};
+	CUpti_SubscriberHandle subscriber;
 
+	c.Subscribe(&subscriber, ignore_callback, NULL);
 	return s.PCSamplingEnable(&p);
 }
 

@@ -354,6 +354,21 @@ static void put_held(const struct instance *i, const struct wire_stalls_held *h,
 			i->pid);
 		return;
 	}
+	if (h->what == WIRE_STALLS_DISARMED) {
+		buf_printf(b,
+			"process %" PRIu32
+			" was armed: to end that it was held for %.1f ms (try %" PRIu32 ")\n",
+			i->pid, (double)h->held_ns / NS_PER_MS, h->tries);
+		return;
+	}
+	if (h->what == WIRE_STALLS_ARMED) {
+		buf_printf(b,
+			"nothing was recorded of process %" PRIu32
+			", which is armed: it could not be held to end that, as one of its threads "
+			"always may have been in a call of the driver\n",
+			i->pid);
+		return;
+	}
 	buf_printf(b,
 		"process %" PRIu32
 		" was held for %.1f ms to %s sampling of instructions (try %" PRIu32 "; ",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/nvidia/tracer.h"
 
+#include "vendor/nvidia/environment.h"
+
 /* The numbers of both domains are below CUDA_CALL_NUMBERS. */
 #define AT(domain, id)					(domain) * CUDA_CALL_NUMBERS + (id)
 #define RUNTIME(id, kind, name, version, first, second) [AT(CUDA_RUNTIME, id)] = #name,
@@ -58,8 +60,9 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"a process had more than one context on a GPU, which samples the instructions of "
 		"one at a time: only those of the first were sampled",
 	[WIRE_STALLS_PROCESS] =
-		"another process samples the GPU's instructions, and only one can at a time: "
-		"record one alone to have its samples",
+		"another process samples the GPU's instructions, or is armed for "
+		"that (" NVIDIA_ARMED_VARIABLE "), and only one can at a time: record one alone to "
+		"have its samples",
 	[WIRE_STALLS_STRANGER] =
 		"they were sampled, though CUPTI ends in one of two processes that do so at once: "
 		"another user claims to sample the GPU's instructions",
@@ -83,7 +86,8 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_NAMELESS] =
 		"instructions of functions that a program has in CUDA graphs were sampled without "
 		"names, as CUPTI has none of what runs in a graph before it samples: start it with "
-		"'xpuprof record --stalls -- COMMAND'",
+		"'xpuprof record --stalls -- COMMAND', or prepared and with " NVIDIA_ARMED_VARIABLE
+		"=1",
 };
 // clang-format on
 

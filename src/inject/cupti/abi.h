@@ -30,6 +30,7 @@ enum cupti_result {
 	CUPTI_INVALID_OPERATION = 7,
 	CUPTI_OUT_OF_MEMORY = 8,
 	CUPTI_MAX_LIMIT_REACHED = 12, /* also: a second subscriber, in old versions */
+	CUPTI_NOT_COMPATIBLE = 14,    /* records, while instructions are sampled */
 	CUPTI_INVALID_KIND = 21,
 	CUPTI_HARDWARE_BUSY = 26,
 	CUPTI_NOT_SUPPORTED = 27,

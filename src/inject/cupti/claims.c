@@ -157,6 +157,11 @@ void claim_release(uint32_t device)
 	__atomic_store_n(&c->state, FREE, __ATOMIC_RELEASE);
 }
 
+struct own_socket claim_socket(uint32_t device)
+{
+	return claims[device].name.socket;
+}
+
 void claims_release_all(void)
 {
 	for (uint32_t device = 0; device < WIRE_DEVICES; device++)

@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "inject/socket.h"
+
 /* Who has a device. */
 struct claim_holder {
 	uint32_t pid; /* 0: not known, or not visible from our namespace */
@@ -25,6 +27,8 @@ struct claim_holder {
  * another process, zero without one. */
 unsigned int claim_device(uint32_t device, struct claim_holder *ret_holder);
 void claim_release(uint32_t device);
+/* Its socket, in case another copy of the library is to close it; fd -1: it has none. */
+struct own_socket claim_socket(uint32_t device);
 void claims_release_all(void);
 /* In a forked child, which would keep its parent's claims as long as it lives. */
 void claims_forget(void);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "inject/api.h"
+#include "inject/cupti/armed.h"
 #include "inject/cupti/checksums.h"
 #include "inject/cupti/claims.h"
 #include "inject/cupti/finalize.h"
@@ -116,6 +117,21 @@ static bool samples_first(void)
 	return library.stalls && library.joined && !library.overhead;
 }
 
+/* 0 or CUPTI's result. */
+static int enable_first_records(void)
+{
+	int result;
+
+	if (samples_first())
+		return 0;
+	if (!armed_is())
+		return enable_records();
+	count_all_calls();
+	result = sampling_late_disarm();
+	count_no_calls();
+	return result || armed_is() ? result : enable_records();
+}
+
 /* Activity records: 0 or CUPTI's result. */
 static int enable_activity(void)
 {
@@ -136,7 +152,7 @@ static int enable_activity(void)
 	set_clock();
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
-	result = samples_first() ? 0 : enable_records();
+	result = enable_first_records();
 	enable_markers();
 	if (library.overhead)
 		disable_records(); /* until there is a burst */
@@ -150,7 +166,11 @@ static bool is_in_use(int result)
 
 static enum wire_reason subscribe(void)
 {
-	int result = cupti.Subscribe(&cupti.subscriber, on_callback, NULL);
+	int result;
+
+	if (library.joined)
+		armed_give_way();
+	result = cupti.Subscribe(&cupti.subscriber, on_callback, NULL);
 
 	if (!result)
 		return WIRE_REASON_NONE;
@@ -378,6 +398,7 @@ static uint64_t sleep_ns(uint64_t most_ns)
 
 static const struct inject_api api = {
 	.can_join = true,
+	.arm = armed_begin,
 	.start = start,
 	.follow_calls = follow_calls,
 	.follow = follow,

@@ -16,6 +16,7 @@
  *	              sampling_late.c: where sampling begins and ends in a program that runs
  *	inside.c      threads that are in calls of the driver, and that are held: the launch path, then;
  *	              earlier.c: calls that began before they were counted
+ *	armed.c       for samples that a later recording takes: where the first context is made
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	checksums.c   by what samples name images of GPU code
  *	nvtx.c        the program's first call of NVTX
@@ -65,6 +66,8 @@ unsigned int enable_callbacks(void);
 void disable_callbacks(void);
 /* So that threads count themselves in all calls (inside.h). */
 void count_all_calls(void);
+/* So that they do not, before any other callbacks are on. */
+void count_no_calls(void);
 /* The same of calls alone. */
 unsigned int enable_call_callbacks(void);
 void disable_call_callbacks(void);

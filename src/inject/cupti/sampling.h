@@ -33,6 +33,9 @@ void sampling_late_over(void);
  * sampling can be had soon with that, and all callbacks, and it is recorded from then on. 0, or why
  * CUPTI refuses records. */
 int sampling_late_first(void);
+/* Our thread, in between: if the program is armed, that ends as soon as calls can be held. 0, also
+ * if the recording ends before that; or why CUPTI refuses records. */
+int sampling_late_disarm(void);
 /* Our thread, every round: switches sampling on, if it is time for a try. */
 void sampling_late_tick(void);
 /* Our thread: how long it may sleep, so long at most, until the next try. */

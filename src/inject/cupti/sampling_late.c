@@ -26,12 +26,16 @@
  * while calls are held, and the recording begins then. If nobody comes out of calls for FIRST_NS,
  * it begins without.
  *
+ * In a program that is armed (armed.h) the first hold switches that off, too, before records are
+ * switched on. Without it there are none, so it is waited for, whatever is recorded.
+ *
  * A context that ends is switched off by the thread that ends it, in the callback for that. It is
  * itself in a call, which CUPTI bears: only others must not be.
  *
  * If sampling cannot be switched off it stays on, and so do callbacks, and the library: CUPTI
  * writes into its memory. Then it is tried again now and then.
  */
+#include "inject/cupti/armed.h"
 #include "inject/cupti/claims.h"
 #include "inject/cupti/cupti.h"
 #include "inject/cupti/earlier.h"
@@ -74,6 +78,7 @@ static struct {
 	bool is_first;	  /* nothing is recorded so far */
 	bool has_records;
 	bool judged;
+	uint64_t disarmed_ns; /* so long it took, which is to be reported */
 } late;
 
 static void pause_ns(uint64_t ns)
@@ -222,6 +227,17 @@ static void refuse(unsigned int refusal, int result, const struct claim_holder *
 	late.slot = NULL;
 }
 
+/* Calls are held. The time that it takes; 0: the program was not armed. */
+static uint64_t disarm(void)
+{
+	uint64_t begin_ns = now_ns();
+
+	if (!armed_is())
+		return 0;
+	armed_end();
+	return now_ns() - begin_ns;
+}
+
 static int follow_work(void)
 {
 	int result = 0;
@@ -251,6 +267,9 @@ static unsigned int begin_held(
 
 	if (!context)
 		return several ? WIRE_STALLS_SEVERAL : not_now(0);
+	late.disarmed_ns += disarm();
+	if (!inside_is_held())
+		return not_now(WIRE_STALLS_INSIDE);
 	*ret_result = follow_work();
 	if (*ret_result)
 		return sampling_refusal_of(*ret_result);
@@ -276,6 +295,13 @@ static unsigned int begin_held(
 	if (*ret_result)
 		return WIRE_STALLS_INSIDE;
 	return contested ? WIRE_STALLS_STRANGER : 0;
+}
+
+static void report_disarmed(void)
+{
+	if (late.disarmed_ns)
+		report(WIRE_STALLS_DISARMED, late.disarmed_ns, (uint64_t[3]){0});
+	late.disarmed_ns = 0;
 }
 
 static bool get_slot(void)
@@ -310,6 +336,7 @@ static void begin(void)
 	if (late.is_first && late.has_records)
 		begin_recording();
 	inside_release();
+	report_disarmed();
 	if (refusal == NOT_NOW)
 		return;
 	held_ns = now_ns() - begin_ns;
@@ -420,9 +447,40 @@ static bool is_to_leave(void)
 	       connection_lost(&library.connection);
 }
 
+static bool try_to_disarm(void)
+{
+	uint64_t begin_ns = now_ns();
+
+	late.tries++;
+	if (!earlier_have_ended() || !inside_hold())
+		return false;
+	disarm();
+	inside_release();
+	report(WIRE_STALLS_DISARMED, now_ns() - begin_ns, (uint64_t[3]){0});
+	return true;
+}
+
+int sampling_late_disarm(void)
+{
+	uint64_t begun_ns = now_ns();
+	bool ends;
+
+	while (armed_is() && !try_to_disarm()) {
+		ends = is_to_leave();
+		if (ends || health_has_ended() || now_ns() - begun_ns > GIVE_UP_NS) {
+			report(WIRE_STALLS_ARMED, 0, (uint64_t[3]){0});
+			library.ring.control->reason = WIRE_REASON_REFUSED;
+			return ends ? 0 : CUPTI_NOT_COMPATIBLE;
+		}
+		pause_ns(next_pause_ns());
+	}
+	return 0;
+}
+
 int sampling_late_first(void)
 {
 	bool several;
+	int result;
 
 	late.is_first = true;
 	while (late.phase == OFF && !health_has_ended() && !is_to_leave()) {
@@ -436,7 +494,8 @@ int sampling_late_first(void)
 			pause_ns(about(PAUSE_MIN_NS));
 	}
 	late.is_first = false;
-	return follow_work();
+	result = sampling_late_disarm();
+	return result || armed_is() ? result : follow_work();
 }
 
 /* True: it is off. The slot's lock is held. */

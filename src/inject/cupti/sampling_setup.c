@@ -123,29 +123,37 @@ static size_t names_bytes(size_t count)
 	return count * (CUPTI_STALL_NAME_BYTES + sizeof(uint32_t));
 }
 
+/* 0 or a result of CUPTI's. */
+static int count_reasons(struct sampling_slot *p)
+{
+	struct cupti_stall_count counted = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_count, count),
+		.context = p->context,
+		.count = &p->reason_count,
+	};
+	int result = cupti.PCSamplingGetNumStallReasons(&counted);
+
+	if (result)
+		return result;
+	return p->reason_count && p->reason_count <= WIRE_STALL_REASONS ? 0 : CUPTI_NOT_SUPPORTED;
+}
+
 /* Makes the names of the reasons, and the buffers, whose size depends on the number of reasons: 0
  * or a result of CUPTI's. */
 static int prepare(struct sampling_slot *p)
 {
 	const struct cupti *c = &cupti;
 	char *names[WIRE_STALL_REASONS];
-	struct cupti_stall_count counted = {
-		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_count, count),
-		.context = p->context,
-		.count = &p->reason_count,
-	};
 	struct cupti_stall_names named = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_names, names),
 		.context = p->context,
 		.names = names,
 	};
-	int result = c->PCSamplingGetNumStallReasons(&counted);
+	int result = count_reasons(p);
 	void *memory;
 
 	if (result)
 		return result;
-	if (!p->reason_count || p->reason_count > WIRE_STALL_REASONS)
-		return CUPTI_NOT_SUPPORTED;
 	memory = mmap(NULL, names_bytes(p->reason_count), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
@@ -168,6 +176,27 @@ int sampling_set_up(struct sampling_slot *p)
 	int result = prepare(p);
 
 	return result ? result : configure(p);
+}
+
+int sampling_set_up_idle(struct sampling_slot *p)
+{
+	struct cupti_sampling_setting settings[] = {
+		{.attribute = CUPTI_SAMPLING_START_STOP, .number = 1},
+		{.attribute = CUPTI_SAMPLING_BUFFER, .pointer = &p->rest.data},
+	};
+	struct cupti_sampling_settings params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_settings, settings),
+		.context = p->context,
+		.count = sizeof(settings) / sizeof(settings[0]),
+		.settings = settings,
+	};
+	int result = count_reasons(p);
+
+	if (result)
+		return result;
+	if (!sampling_make_buffer(&p->rest, p->reason_count))
+		return CUPTI_OUT_OF_MEMORY;
+	return cupti.PCSamplingSetConfigurationAttribute(&params);
 }
 
 void sampling_release_setup(struct sampling_slot *p)

@@ -86,6 +86,8 @@ bool sampling_late_context_ends(struct sampling_slot *p);
 /* sampling_setup.c: where sampling is on, once. Sets how CUPTI samples the slot's context and makes
  * its buffers and the names of its reasons: 0 or a result of CUPTI's. */
 int sampling_set_up(struct sampling_slot *p);
+/* Of one that is never started: only that start and stop are controlled, and a buffer. */
+int sampling_set_up_idle(struct sampling_slot *p);
 /* Frees all of that. */
 void sampling_release_setup(struct sampling_slot *p);
 

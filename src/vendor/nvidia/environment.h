@@ -8,6 +8,9 @@
 /* A library that libcuda loads into each process in its first CUDA call. */
 #define NVIDIA_INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
 
+/* Ours, beside that: "1" or "once" arms programs (inject/cupti/armed.h). */
+#define NVIDIA_ARMED_VARIABLE "XPUPROF_ARMED"
+
 /* A library that NVTX loads into each process in its first call. */
 #define NVIDIA_MARKERS_VARIABLE "NVTX_INJECTION64_PATH"
 

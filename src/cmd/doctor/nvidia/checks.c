@@ -283,6 +283,13 @@ static void check_counters(struct doctor *d, struct finding *f)
 	finding_step(f, "install the CUDA toolkit where only root can write");
 }
 
+static bool are_armed(void)
+{
+	const char *set = getenv(NVIDIA_ARMED_VARIABLE);
+
+	return set && (!strcmp(set, "1") || !strcmp(set, "once"));
+}
+
 /* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber
  * that a program brings along (its own profiler) is only seen while it runs, and reported in the
  * recording. */
@@ -304,8 +311,9 @@ static void check_injection(struct doctor *d, struct finding *f)
 			return;
 		}
 		finding_is(f, FINDING_OK,
-			"$" NVIDIA_INJECTION_VARIABLE " prepares programs: '%s' sleeps in them",
-			set);
+			"$" NVIDIA_INJECTION_VARIABLE " prepares programs: '%s' sleeps in them%s",
+			set,
+			are_armed() ? ", armed for --stalls ($" NVIDIA_ARMED_VARIABLE ")" : "");
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
