@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap
 from joining import (ROUNDS, end_well, has_library, is_left, lost, record_joined, report, run_parts, running, state_of, text_of,
                      wait_for, whole, why_not)
-from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stalls, stays
+from joining_stalls import HELD, begun, ends, held_ms, record_sampled, recording, report_stalls, sampled, stalls, stays
 
 
 def check_options():
@@ -95,13 +95,13 @@ def check_sums():
 def check_calls():
     for what in (["launch", "copy"], ["host", "launch"], ["signals", "launch"], ["locks"], ["sleeps", "launch"]):
         with running(HELD, *what) as program:
-            sampled(" and ".join(what), record_joined(program.pid, "--stalls", "--gpu-only", seconds=2), "early_us20", busy=True)
+            sampled(" and ".join(what), record_sampled(program.pid), "early_us20", busy=True)
             ends(program, " and ".join(what))
 
 
 def check_forks():
     with running(HELD, "forks", "launch") as program:
-        sampled("forks", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1.5), "early_us20", busy=True)
+        sampled("forks", record_sampled(program.pid), "early_us20", busy=True)
         ends(program, "forks")
 
 

@@ -16,8 +16,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import has_library, is_left, lost, record, record_joined, run_parts, running, state_of, text_of, wait_for, why_not
-from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stalls, stays
+from joining import has_library, is_left, lost, record, run_parts, running, state_of, text_of, wait_for, why_not
+from joining_stalls import HELD, begun, ends, held_ms, record_sampled, recording, report_stalls, sampled, stalls, stays
 
 KILLS = int(os.environ.get("JOINED_STALLS_KILLS", 30))
 
@@ -41,7 +41,7 @@ def check_earlier():
         short = record(program.pid, "--stalls", "--gpu-only", seconds="2")
         tap.result("since before the recording" in short.stderr and lost().get("stalls_refused") == 1 and "waited" not in text_of("log"),
                    "while a call goes on that began before, nothing is switched, and that is said", short.stderr, lost())
-        sampled("when it has ended", record_joined(program.pid, "--stalls", "--gpu-only", seconds=6))
+        sampled("when it has ended", record_sampled(program.pid))
         tap.result("waited" in text_of("log"), "which it had", text_of("log"))
         ends(program, "since")
     with running(HELD, "spins", "launch") as program:
@@ -66,7 +66,7 @@ def check_never():
         program.send_signal(signal.SIGUSR2)
         tap.result(wait_for(lambda: not stays(program.pid), 60), "when it can be, it is, and the library leaves",
                    state_of(program.pid))
-        sampled("and the next recording", record_joined(program.pid, "--stalls", "--gpu-only", seconds=1))
+        sampled("and the next recording", record_sampled(program.pid))
         program.send_signal(signal.SIGUSR1)
         wait_for(lambda: text_of("log").count("inside") == 4)
         done = record(program.pid, "--stalls", "--gpu-only", seconds="2")
@@ -105,7 +105,7 @@ def check_kills():
                 break
         tap.result(program.poll() is None, f"a recorder that is killed {KILLS} times harms nothing", text_of("log")[-300:])
         tap.result(wait_for(lambda: is_left(program.pid), 60), "nothing of the library stays, by and by", state_of(program.pid))
-        sampled("the next recording", record_joined(program.pid, "--stalls", "--gpu-only", seconds=3))
+        sampled("the next recording", record_sampled(program.pid))
         ends(program, "kills")
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import tap
 from joining import state_of, text_of, wait_for
@@ -68,3 +69,13 @@ def recording(pid):
         os.remove("p.xpu")
     return subprocess.Popen([tap.PROGRAM, "record", "--stalls", "--gpu-only", "-o", "p.xpu", "-p", str(pid)], stderr=subprocess.PIPE,
                             text=True)
+
+
+def record_sampled(pid, seconds=1):
+    """So long from when sampling is on, which takes as long as threads do to be between their calls."""
+    recorder = recording(pid)
+    begun()
+    time.sleep(seconds)
+    recorder.send_signal(signal.SIGINT)
+    out, err = recorder.communicate()
+    return subprocess.CompletedProcess(recorder.args, recorder.returncode, out, err)
