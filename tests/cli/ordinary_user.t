@@ -322,8 +322,8 @@ def check_attached():
     have = sum(p["cpu_ns"] for p in report["processes"]) / 1e9
     folded = tap.run(tap.PROGRAM, "export", "--to", "folded", "-o", "-", "p.xpu")
     kernel = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if "[kernel, not sampled]" in line) / 1e6
-    # The recorder's own begin and end are in the one and not in the other.
-    tap.result(0.4 * spent < have <= spent, "a program that runs already has the CPU time of the recording alone", have, spent)
+    # The recorder's own begin and end are in the one and not in the other; both clocks are read a moment late.
+    tap.result(0.4 * spent < have <= spent + 0.01, "a program that runs already has the CPU time of the recording alone", have, spent)
     tap.result(kernel > 0.1 * have, "with that in the kernel", kernel, have, folded)
 
 
