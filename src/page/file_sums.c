@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/map.h"
 #include "base/printable.h"
 #include "page/ages.h"
 #include "view/fold/event_nodes.h"
@@ -25,30 +26,51 @@ struct file_sums {
 	const struct ages *ages;
 	struct json_writer w;
 	struct tree *tree;
-	uint32_t *nodes;	 /* by key; 0: not shown */
+	struct map nodes;	 /* code << 32 | rest -> node; 0: not shown */
 	struct node_sum *of;	 /* by node: of one slice */
 	struct vec(uint32_t) in; /* nodes of that */
 };
 
+static uint64_t id_of(struct event_pair pair)
+{
+	return (uint64_t)pair.code << 32 | pair.rest;
+}
+
+static int find_node(struct file_sums *f, struct event_nodes *nodes, struct event_pair pair,
+	const struct view_options *options)
+{
+	struct gather_key whole = event_keys_at(&f->sums->keys, pair),
+			  key = event_key_for(&whole, options);
+	uint32_t node = 0;
+	int error = 0;
+
+	if (map_get(&f->nodes, id_of(pair)))
+		return 0;
+	if (key.event == EVENT_SAMPLE || key.event == EVENT_WORK)
+		error = event_nodes_add(nodes, &key, &node);
+	if (!error && map_put(&f->nodes, id_of(pair), node))
+		error = error_memory(SUBJECT);
+	return error;
+}
+
 static int find_nodes(
 	struct file_sums *f, const struct profile_reader *r, const struct view_options *options)
 {
-	const struct keys *keys = &f->sums->keys;
 	struct event_nodes nodes;
-	int error;
+	int error = event_nodes_init(&nodes, r, options, f->tree);
 
-	f->nodes = calloc(keys->items.count + 1, sizeof(*f->nodes));
-	if (!f->nodes)
-		return error_memory(SUBJECT);
-	error = event_nodes_init(&nodes, r, options, f->tree);
-	for (size_t i = 0; !error && i < keys->items.count; i++) {
-		struct gather_key key = event_key_for(&keys->items.items[i], options);
-
-		if (key.event == EVENT_SAMPLE || key.event == EVENT_WORK)
-			error = event_nodes_add(&nodes, &key, &f->nodes[i]);
-	}
+	for (uint32_t n = 0; !error && n < f->sums->count; n++)
+		vec_foreach (sum, &f->sums->items[n].sums)
+			error = error ?: find_node(f, &nodes, sum->pair, options);
 	event_nodes_release(&nodes);
 	return error;
+}
+
+static uint32_t node_of(const struct file_sums *f, struct event_pair pair)
+{
+	const uint64_t *node = map_get(&f->nodes, id_of(pair));
+
+	return node ? (uint32_t)*node : 0;
 }
 
 /* After all others. */
@@ -163,8 +185,13 @@ static int write_streams(
 					    : device_numbers_init(&n.numbers, r);
 
 	json_begin(&f->w, "streams", '[');
-	for (size_t i = 0; !error && i < s->keys.items.count; i++)
-		error = name_stream_of(&n, &s->keys.items.items[i], f->nodes[i]);
+	for (size_t i = 0; !error && f->nodes.slots && i <= f->nodes.mask; i++) {
+		const struct map_slot *slot = &f->nodes.slots[i];
+
+		if (slot->used)
+			error = name_stream_of(&n, &s->keys.rests.items.items[(uint32_t)slot->key],
+				(uint32_t)slot->value);
+	}
 	for (size_t i = 0; !error && i < s->spreads.count; i++)
 		error = name_stream_of(&n, &s->spreads.items[i].key, spread_nodes[i]);
 	json_end(&f->w, ']');
@@ -177,8 +204,8 @@ static int write_streams(
 static int add_up(struct file_sums *f, const struct slice *slice)
 {
 	vec_foreach (sum, &slice->sums) {
-		uint32_t node = f->nodes[sum->key];
-		const struct gather_key *key = &f->sums->keys.items.items[sum->key];
+		uint32_t node = node_of(f, sum->pair);
+		const struct gather_key *key = &f->sums->keys.rests.items.items[sum->pair.rest];
 
 		if (!node || !sum->time_ns)
 			continue;
@@ -275,7 +302,7 @@ int file_sums_json(struct buf *out, const struct recording_reading *g,
 	all.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;
 	error = error ?: write(&f, g->reader, &all);
 	tree_free(f.tree);
-	free(f.nodes);
+	map_release(&f.nodes);
 	free(f.of);
 	vec_release(&f.in);
 	return error;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "profile/model.h"
 
 void keys_release(struct keys *k)
 {
@@ -58,4 +59,69 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 	}
 	*ret = *slot - 1;
 	return 0;
+}
+
+bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret)
+{
+	uint32_t found = k->index ? *find(k, key) : 0;
+
+	if (found)
+		*ret = found - 1;
+	return found;
+}
+
+/* ------------------------------------------------------------------ in two halves */
+
+void event_keys_release(struct event_keys *k)
+{
+	keys_release(&k->codes);
+	keys_release(&k->rests);
+}
+
+/* A call, its work and a launch without work stand on the same code. */
+static struct gather_key code_of(const struct gather_key *whole)
+{
+	struct gather_key code = *whole;
+
+	code.thread = code.op = 0;
+	if (code.stack && code.event != EVENT_SAMPLE && code.event != EVENT_WAIT) {
+		code.event = EVENT_WORK;
+		code.reason = JOIN_OK;
+	}
+	return code;
+}
+
+static struct gather_key rest_of(const struct gather_key *whole)
+{
+	struct gather_key rest = *whole;
+
+	rest.stack = rest.node_stack = rest.api = 0;
+	return rest;
+}
+
+int event_keys_add(struct event_keys *k, const struct gather_key *whole, struct event_pair *ret)
+{
+	const struct gather_key code = code_of(whole), rest = rest_of(whole);
+	int error = keys_add(&k->codes, &code, &ret->code);
+
+	return error ?: keys_add(&k->rests, &rest, &ret->rest);
+}
+
+bool event_keys_find(
+	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret)
+{
+	const struct gather_key code = code_of(whole), rest = rest_of(whole);
+
+	return keys_find(&k->codes, &code, &ret->code) && keys_find(&k->rests, &rest, &ret->rest);
+}
+
+struct gather_key event_keys_at(const struct event_keys *k, struct event_pair pair)
+{
+	struct gather_key whole = k->rests.items.items[pair.rest];
+	const struct gather_key *code = &k->codes.items.items[pair.code];
+
+	whole.stack = code->stack;
+	whole.node_stack = code->node_stack;
+	whole.api = code->api;
+	return whole;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/vec.h"
 #include "view/fold/gather.h"
 
@@ -17,3 +19,30 @@ struct keys {
 void keys_release(struct keys *k);
 /* 0 or -ENOMEM with error_text. */
 int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret);
+/* False: there is none. */
+bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret);
+
+/*
+ * The same in two halves, as there are many pairs of few of each:
+ *
+ *	code	where in the program: the stacks and the call
+ *	rest	which event it is, of which thread, and what work
+ *
+ * Why there is no stack, or why a thread waits, is in both.
+ */
+struct event_keys {
+	struct keys codes, rests;
+};
+
+struct event_pair {
+	uint32_t code, rest; /* numbers */
+};
+
+void event_keys_release(struct event_keys *k);
+/* As the two above, with the whole key of an event (event_whole_key). */
+int event_keys_add(
+	struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
+bool event_keys_find(
+	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
+/* The whole key. */
+struct gather_key event_keys_at(const struct event_keys *k, struct event_pair pair);

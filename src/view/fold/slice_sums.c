@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events come nearly in the order of time, so what a slice has of a key is mostly added to the sum
- * that was added to last for this key. A sum that is not found so is begun anew; all of them are
- * added up when they are handed out, or when slices are joined.
+ * Events come nearly in the order of time, so what a slice has of a pair of keys is mostly added to
+ * the sum that was added to last for this pair. Where that is, is kept by the hash of the pair; it
+ * is looked at whether it is of it. A sum that is not found so is begun anew; all of them are added
+ * up when they are handed out, or when slices are joined.
  */
 #include "view/fold/slice_sums.h"
 
@@ -10,16 +11,22 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/nice.h"
 #include "base/search.h"
 #include "profile/reader.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/pair_sums.h"
 
 #define SUBJECT	   "the sums of the recording"
 #define SLICES	   4096
 #define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
+#define SUMS_MORE  2		     /* times as many, where joining slices makes them hardly fewer */
 #define SLICES_MIN 16
-#define KEYS_MAX   ((size_t)2 << 20) /* of 28 bytes, and their index */
+#define KEYS_MAX   ((size_t)2 << 20) /* of either half: of 28 bytes, and their index */
+#define PLACES	   ((size_t)1 << 20)
+#define TIME_MAX   (((uint64_t)1 << SLICE_TIME_BITS) - 1)
+#define COUNT_MAX  (((uint64_t)1 << SLICE_COUNT_BITS) - 1)
 #define STALLS_MAX 64 /* reasons of a window that are added up before they are spread */
 
 static const struct profile_span always = {0, UINT64_MAX};
@@ -41,8 +48,8 @@ void slice_sums_release(struct slice_sums *s)
 {
 	release_slices(s->items, s->count);
 	free(s->spans);
-	keys_release(&s->keys);
-	vec_release(&s->places);
+	event_keys_release(&s->keys);
+	free(s->places);
 	vec_release(&s->spreads);
 	vec_release(&s->sampled);
 	vec_release(&s->stalls);
@@ -86,6 +93,10 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 
 	s->start_ns = start_ns;
 	s->keys_max = KEYS_MAX;
+	s->sums_max = SUMS_MAX;
+	s->places = calloc(PLACES, sizeof(*s->places));
+	if (!s->places)
+		return short_memory();
 	s->width_ns = nice_above(length / SLICES + 1);
 	inner = (uint32_t)((length - 1) / s->width_ns + 1);
 	error = place_slices(s, inner);
@@ -93,15 +104,22 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 	return error ?: make_slices(s->count, &s->items);
 }
 
-static int put(struct slice_sums *s, struct slice *items, uint32_t slice, struct slice_sum sum)
+static bool is_of(const struct slice_sum *sum, struct event_pair pair)
 {
-	uint32_t *place = &s->places.items[sum.key];
-	struct slice *to = &items[slice];
+	return sum->pair.code == pair.code && sum->pair.rest == pair.rest;
+}
 
-	/* where it is of another slice, another key mostly has that place */
-	if (*place < to->sums.count && to->sums.items[*place].key == sum.key) {
-		to->sums.items[*place].count += sum.count;
-		to->sums.items[*place].time_ns += sum.time_ns;
+/* Where it is of another slice, or another pair has that place, it is mostly not of this one. */
+static int put(struct slice_sums *s, struct slice *to, struct slice_sum sum)
+{
+	uint64_t pair = (uint64_t)sum.pair.code << 32 | sum.pair.rest;
+	uint32_t *place = &s->places[hash_u64(pair) & (PLACES - 1)];
+	struct slice_sum *at = *place < to->sums.count ? &to->sums.items[*place] : NULL;
+
+	if (at && is_of(at, sum.pair) && at->time_ns <= TIME_MAX - sum.time_ns &&
+		at->count <= COUNT_MAX - sum.count) {
+		at->time_ns += sum.time_ns;
+		at->count += sum.count;
 		return 0;
 	}
 	*place = (uint32_t)to->sums.count;
@@ -127,7 +145,7 @@ int slice_sums_join(struct slice_sums *s)
 		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
 
 		for (size_t n = 0; !error && n < s->items[i].sums.count; n++)
-			error = put(s, joined, to, s->items[i].sums.items[n]);
+			error = put(s, &joined[to], s->items[i].sums.items[n]);
 		vec_release(&s->items[i].sums);
 	}
 	if (error) {
@@ -143,50 +161,69 @@ int slice_sums_join(struct slice_sums *s)
 
 /* ------------------------------------------------------------------ keys */
 
-static int number_of(struct slice_sums *s, const struct gather_key *whole, uint32_t *ret)
+static int number_of(
+	struct slice_sums *s, const struct gather_key *whole, struct event_pair *ret)
 {
 	struct gather_key key = *whole;
-	int error;
 
 	if (s->stackless)
 		key.stack = key.node_stack = 0;
-	error = keys_add(&s->keys, &key, ret);
-	if (!error && *ret >= s->places.count && vec_push(&s->places, UINT32_MAX))
-		error = short_memory();
-	return error;
+	return event_keys_add(&s->keys, &key, ret);
 }
 
-/* The sums of a slice by new numbers of their keys. */
-static int renumber(struct slice_sums *s, uint32_t slice, const uint32_t *numbers)
+/* The sums of a slice anew. `numbers` are those of the codes, or NULL; without calls. */
+static int renew(struct slice_sums *s, uint32_t slice, const uint32_t *numbers)
 {
+	const struct gather_key *rests = s->keys.rests.items.items;
 	struct slice whole = s->items[slice];
 	int error = 0;
 
 	s->items[slice] = (struct slice){0};
 	vec_foreach (sum, &whole.sums) {
-		struct slice_sum same = {numbers[sum->key], sum->count, sum->time_ns};
+		struct slice_sum same = *sum;
 
-		error = error ?: put(s, s->items, slice, same);
+		if (s->callless && rests[sum->pair.rest].event == EVENT_CALL)
+			continue;
+		if (numbers)
+			same.pair.code = numbers[sum->pair.code];
+		error = error ?: put(s, &s->items[slice], same);
 	}
 	vec_release(&whole.sums);
 	return error;
 }
 
+static int renew_all(struct slice_sums *s, const uint32_t *numbers)
+{
+	int error = 0;
+
+	s->sums = 0;
+	for (uint32_t i = 0; !error && i < s->count; i++)
+		error = renew(s, i, numbers);
+	return error;
+}
+
+static int leave_calls_out(struct slice_sums *s)
+{
+	s->callless = true;
+	return renew_all(s, NULL);
+}
+
 static int leave_stacks_out(struct slice_sums *s)
 {
-	struct keys whole = s->keys;
+	struct keys whole = s->keys.codes;
 	uint32_t *numbers = malloc((whole.items.count + 1) * sizeof(*numbers));
 	int error = numbers ? 0 : short_memory();
 
-	s->keys = (struct keys){0};
-	vec_release(&s->places);
-	s->sums = 0;
+	s->keys.codes = (struct keys){0};
 	s->stackless = true;
-	for (size_t n = 0; !error && n < whole.items.count; n++)
-		error = number_of(s, &whole.items.items[n], &numbers[n]);
+	for (size_t n = 0; !error && n < whole.items.count; n++) {
+		struct gather_key code = whole.items.items[n];
+
+		code.stack = code.node_stack = 0;
+		error = keys_add(&s->keys.codes, &code, &numbers[n]);
+	}
 	keys_release(&whole);
-	for (uint32_t i = 0; !error && i < s->count; i++)
-		error = renumber(s, i, numbers);
+	error = error ?: renew_all(s, numbers);
 	free(numbers);
 	return error;
 }
@@ -196,22 +233,56 @@ static void give_up(struct slice_sums *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		vec_release(&s->items[i].sums);
-	keys_release(&s->keys);
-	vec_release(&s->places);
+	event_keys_release(&s->keys);
 	vec_release(&s->spreads);
 	s->sums = 0;
 	s->overflow = true;
+}
+
+static bool has_too_many_keys(const struct slice_sums *s)
+{
+	return s->keys.codes.items.count > s->keys_max || s->keys.rests.items.count > s->keys_max;
 }
 
 static int limit_keys(struct slice_sums *s)
 {
 	int error = 0;
 
-	if (s->keys.items.count > s->keys_max && !s->stackless)
+	if (s->keys.codes.items.count > s->keys_max && !s->stackless)
 		error = leave_stacks_out(s);
-	if (!error && s->keys.items.count > s->keys_max)
+	if (!error && has_too_many_keys(s))
 		give_up(s);
 	return error;
+}
+
+/* 1 where nothing more can be joined. */
+static int join_more(struct slice_sums *s)
+{
+	size_t before = s->sums;
+	int error;
+
+	if (s->count - 2 <= SLICES_MIN)
+		return 1;
+	error = slice_sums_join(s);
+	if (error || s->callless || s->sums <= before / 4 * 3)
+		return error;
+	/* nearly every event has a pair of its own */
+	s->sums_max *= SUMS_MORE;
+	return leave_calls_out(s);
+}
+
+static int limit_sums(struct slice_sums *s)
+{
+	int error = 0;
+
+	while (!error && s->sums > s->sums_max)
+		error = join_more(s);
+	if (error <= 0)
+		return error;
+	if (!s->stackless)
+		return leave_stacks_out(s);
+	give_up(s);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ events */
@@ -219,11 +290,13 @@ static int limit_keys(struct slice_sums *s)
 static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *key,
 	uint64_t time_ns, uint32_t count)
 {
-	uint32_t number = 0;
-	int error = number_of(s, key, &number);
+	struct event_pair pair = {0};
+	int error = number_of(s, key, &pair);
 
 	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
-	return error ?: put(s, s->items, slice, (struct slice_sum){number, count, time_ns});
+	for (; !error && time_ns > TIME_MAX && !s->overflow; time_ns -= TIME_MAX)
+		error = put(s, &s->items[slice], (struct slice_sum){pair, TIME_MAX, 0});
+	return error ?: put(s, &s->items[slice], (struct slice_sum){pair, time_ns & TIME_MAX, count & COUNT_MAX});
 }
 
 static uint32_t slice_at(const struct slice_sums *s, uint64_t time_ns)
@@ -409,7 +482,7 @@ static int add_event(struct slice_sums *s, const struct profile_event *e)
 		return e->sample.kind == SAMPLE_SEEN ? add_sample(s, &e->sample, &key)
 						     : add_unsampled(s, &e->sample, &key);
 	case EVENT_CALL:
-		return add_sum(s, slice_at(s, e->call.start_ns), &key, 0, 1);
+		return s->callless ? 0 : add_sum(s, slice_at(s, e->call.start_ns), &key, 0, 1);
 	case EVENT_WORK:
 		return add_work(s, e, &key);
 	case EVENT_PENDING:
@@ -438,9 +511,7 @@ int slice_sums_add(
 	else if (has_sums(e) && !(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
 		error = add_event(s, e);
 	error = error ?: limit_keys(s);
-	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)
-		error = slice_sums_join(s);
-	return error;
+	return error ?: limit_sums(s);
 }
 
 /* ------------------------------------------------------------------ parts */
@@ -485,7 +556,7 @@ void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct p
 	profile_reader_clip(r, &p->clip);
 }
 
-static bool is_wanted(const struct slice_part *p, const struct gather_key *key)
+bool slice_part_has(const struct slice_part *p, const struct gather_key *key)
 {
 	const struct profile_op *op = profile_op(p->reader, key->op);
 
@@ -498,19 +569,22 @@ static int hand(const struct slice_part *p, const struct gather_sum *sum,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
 	if ((!sum->time_ns && !sum->count) || sum->key.event == EVENT_STALL ||
-		!is_wanted(p, &sum->key))
+		!slice_part_has(p, &sum->key))
 		return 0;
 	return handle(arg, sum);
 }
 
-static int hand_spreads(const struct slice_part *p,
+int slice_part_spreads(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
 	const struct slice_sums *s = p->sums;
-	const struct profile_span span = {s->spans[p->first].from_ns, s->spans[p->end - 1].to_ns};
+	struct profile_span span = {0};
 	const struct profile_clip inside = {.spans = &span, .span_count = 1};
 	int error = 0;
 
+	if (!s || p->first >= p->end)
+		return 0;
+	span = (struct profile_span){s->spans[p->first].from_ns, s->spans[p->end - 1].to_ns};
 	vec_foreach (spread, &s->spreads) {
 		struct gather_sum sum = {.key = spread->key};
 		uint64_t start_ns = profile_meta_number(p->reader, META_START_NS, spread->end_ns);
@@ -523,32 +597,36 @@ static int hand_spreads(const struct slice_part *p,
 	return error;
 }
 
-static void add_up(const struct slice_part *p, struct gather_sum *sums)
+static int add_up(const struct slice_part *p, struct pair_sums *sums)
 {
+	int error = 0;
+
 	for (uint32_t i = p->first; i < p->end; i++)
-		vec_foreach (sum, &p->sums->items[i].sums) {
-			sums[sum->key].time_ns += sum->time_ns;
-			sums[sum->key].count += sum->count;
-		}
+		vec_foreach (sum, &p->sums->items[i].sums)
+			error = error ?: pair_sums_add(sums,
+					(struct pair_sum){sum->pair.code, sum->pair.rest,
+						sum->time_ns, sum->count, 0});
+	return error;
 }
 
 int slice_part_each(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
-	size_t keys = p->sums ? p->sums->keys.items.count : 0;
-	struct gather_sum *sums;
-	int error = 0;
+	struct pair_sums sums = {0};
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error;
 
 	if (!p->sums || p->first >= p->end)
 		return 0;
-	sums = calloc(keys + 1, sizeof(*sums));
-	if (!sums)
-		return short_memory();
-	add_up(p, sums);
-	for (size_t i = 0; !error && i < keys; i++) {
-		sums[i].key = p->sums->keys.items.items[i];
-		error = hand(p, &sums[i], handle, arg);
+	error = add_up(p, &sums);
+	while (!error && (sum = pair_sums_next(&sums, &n))) {
+		const struct event_pair pair = {sum->first, sum->second};
+		const struct gather_sum whole = {
+			event_keys_at(&p->sums->keys, pair), sum->count, sum->time_ns};
+
+		error = hand(p, &whole, handle, arg);
 	}
-	free(sums);
-	return error ?: hand_spreads(p, handle, arg);
+	pair_sums_release(&sums);
+	return error ?: slice_part_spreads(p, handle, arg);
 }

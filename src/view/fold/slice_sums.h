@@ -14,9 +14,10 @@
  * each: those of one window and reason lie evenly in it, as whole samples. They are counted by
  * reason, and in no range (slice_part_each).
  *
- * Slices become longer when there would be too many sums. Where nearly every event has a key of its
- * own, sums would take more memory than the file and save nothing: they are kept by keys without
- * stacks, of which heatmaps by row are made, and views are read from the file. Owned by the caller.
+ * Slices become longer when there would be too many sums. Where that makes them hardly fewer, as
+ * nearly every event has a key of its own, there may be more of them, and calls have none. Where
+ * there are too many stacks even so, sums are kept by keys without stacks, of which heatmaps by row
+ * are made, and views are read from the file. Owned by the caller.
  */
 #pragma once
 
@@ -24,10 +25,14 @@
 #include "view/fold/keys.h"
 #include "view/fold/options.h"
 
-/* Of a key of the slice; there may be several of one key. */
+#define SLICE_TIME_BITS	 44
+#define SLICE_COUNT_BITS (64 - SLICE_TIME_BITS)
+
+/* Of a pair of keys of the slice; there may be several of one pair. */
 struct slice_sum {
-	uint32_t key, count; /* number; of work what begins there */
-	uint64_t time_ns;
+	struct event_pair pair;
+	uint64_t time_ns : SLICE_TIME_BITS;
+	uint64_t count : SLICE_COUNT_BITS; /* of work what begins there */
 };
 
 struct slice {
@@ -52,15 +57,16 @@ struct slice_sums {
 	struct slice *items;
 	struct profile_span *spans; /* of the slices */
 	struct profile_clip cut;    /* at their edges */
-	struct keys keys;
-	struct vec(uint32_t) places; /* by key: of the sum that was added to last, in its slice */
-	size_t keys_max;	     /* with stacks; may be set to less before the first event */
+	struct event_keys keys;
+	uint32_t *places;	   /* by hash of a pair: of the sum that was added to last, in its slice */
+	size_t keys_max, sums_max; /* may be set to less before the first event */
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled;		/* by thread */
 	struct vec(struct slice_stalls) stalls; /* of the window that is read */
 	uint32_t window;
 	size_t sums;	   /* of all slices, kept */
 	uint64_t total_ns; /* of all of them */
+	bool callless;	   /* calls have no sums */
 	bool stackless;	   /* keys are without stacks: no parts are made of them */
 	bool overflow;	   /* it does not fit: the sums are not sound */
 	/* of the same reading, which the owner sets: for what is read from the file */
@@ -100,3 +106,8 @@ void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct p
  */
 int slice_part_each(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);
+/* Of that only what is spread evenly. */
+int slice_part_spreads(const struct slice_part *p,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);
+/* Whether what has this half of a key (keys.h: rest) is of its threads and devices. */
+bool slice_part_has(const struct slice_part *p, const struct gather_key *rest);
