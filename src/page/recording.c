@@ -27,6 +27,7 @@ static void release(struct recording_reading *g)
 	profile_reader_close(g->reader);
 	chunk_times_release(&g->chunks);
 	slice_sums_release(&g->sums);
+	code_tree_release(&g->codes);
 	stalls_kept_release(&g->stalls);
 	wall_kept_release(&g->wall);
 	timeline_kept_release(&g->axis);
@@ -321,6 +322,7 @@ void recording_known(
 		profile_is_estimated(g->reader))
 		return;
 	ret_options->sums = &g->sums;
+	ret_options->codes = &g->codes;
 	ret_options->stalls = &g->stalls;
 	ret_options->wall = &g->wall;
 }

@@ -25,6 +25,7 @@ static void add_samples(struct slice_sums *s, uint32_t stacks, uint32_t threads)
 		time_of[n % threads % THREADS] += e.sample.period_ns;
 		CHECK(!slice_sums_add(s, NULL, &e));
 	}
+	CHECK(!slice_sums_finish(s, NULL));
 }
 
 static void check_times(const struct slice_sums *s)
@@ -59,7 +60,8 @@ static void too_many_are_left_out_and_all_time_stays(void)
 	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
 	s.keys_max = 100;
 	add_samples(&s, EVENTS, THREADS);
-	CHECK(s.stackless && !s.overflow && s.keys.codes.items.count == 1 && s.keys.rests.items.count == THREADS);
+	CHECK(s.stackless && !s.overflow && s.keys.codes.items.count == 1 &&
+		s.keys.rests.items.count == THREADS);
 	CHECK(s.count > 1000);
 	check_times(&s);
 	vec_foreach (key, &s.keys.codes.items)
@@ -115,9 +117,13 @@ static void long_times_are_of_several_sums(void)
 	uint64_t got = 0, count = 0;
 
 	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
-	e.sample = (struct profile_sample){
-		.kind = SAMPLE_SEEN, .thread = 1, .stack = 1, .time_ns = START_NS, .period_ns = year_ns};
+	e.sample = (struct profile_sample){.kind = SAMPLE_SEEN,
+		.thread = 1,
+		.stack = 1,
+		.time_ns = START_NS,
+		.period_ns = year_ns};
 	CHECK(!slice_sums_add(&s, NULL, &e) && !slice_sums_add(&s, NULL, &e));
+	CHECK(!slice_sums_finish(&s, NULL));
 	for (uint32_t i = 0; i < s.count; i++)
 		vec_foreach (sum, &s.items[i].sums) {
 			got += sum->time_ns;

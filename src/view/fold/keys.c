@@ -107,6 +107,24 @@ int event_keys_add(struct event_keys *k, const struct gather_key *whole, struct 
 	return error ?: keys_add(&k->rests, &rest, &ret->rest);
 }
 
+/* There are few rests. */
+void event_keys_prefetch(const struct event_keys *k, const struct gather_key *whole)
+{
+	const struct gather_key code = code_of(whole);
+
+	if (k->codes.index)
+		__builtin_prefetch(&k->codes.index[gather_hash(&code) & k->codes.mask]);
+}
+
+void event_keys_prefetch_more(const struct event_keys *k, const struct gather_key *whole)
+{
+	const struct gather_key code = code_of(whole);
+	uint32_t number = k->codes.index ? k->codes.index[gather_hash(&code) & k->codes.mask] : 0;
+
+	if (number)
+		__builtin_prefetch(&k->codes.items.items[number - 1]);
+}
+
 bool event_keys_find(
 	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret)
 {

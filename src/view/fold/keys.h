@@ -40,8 +40,11 @@ struct event_pair {
 
 void event_keys_release(struct event_keys *k);
 /* As the two above, with the whole key of an event (event_whole_key). */
-int event_keys_add(
-	struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
+int event_keys_add(struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
+/* For speed only: has what the next event_keys_add reads for this key brought into the caches, in
+ * two steps, with those of other keys between them. */
+void event_keys_prefetch(const struct event_keys *k, const struct gather_key *whole);
+void event_keys_prefetch_more(const struct event_keys *k, const struct gather_key *whole);
 bool event_keys_find(
 	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
 /* The whole key. */

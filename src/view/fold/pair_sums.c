@@ -17,9 +17,20 @@ void pair_sums_release(struct pair_sums *p)
 	*p = (struct pair_sums){0};
 }
 
+static size_t place_of(const struct pair_sums *p, uint32_t first, uint32_t second)
+{
+	return hash_u64((uint64_t)first << 32 | second) & p->mask;
+}
+
+void pair_sums_prefetch(const struct pair_sums *p, uint32_t first, uint32_t second)
+{
+	if (p->slots)
+		__builtin_prefetch(&p->slots[place_of(p, first, second)], 1);
+}
+
 static struct pair_sum *find(const struct pair_sums *p, uint32_t first, uint32_t second)
 {
-	size_t i = hash_u64((uint64_t)first << 32 | second) & p->mask;
+	size_t i = place_of(p, first, second);
 
 	while (p->slots[i].used && (p->slots[i].first != first || p->slots[i].second != second))
 		i = (i + 1) & p->mask;

@@ -21,6 +21,8 @@ struct pair_sums {
 };
 
 void pair_sums_release(struct pair_sums *p);
+/* For speed only: for a pair that is added soon. */
+void pair_sums_prefetch(const struct pair_sums *p, uint32_t first, uint32_t second);
 /* 0, -ENOMEM or -EOVERFLOW, with error_text. */
 int pair_sums_add(struct pair_sums *p, struct pair_sum sum);
 /* The n-th, in no particular order; NULL past the last. Start with *n = 0. */

@@ -7,6 +7,7 @@
  */
 #include "view/fold/slice_sums.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 #define SUBJECT	   "the sums of the recording"
 #define SLICES	   4096
 #define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
-#define SUMS_MORE  2		     /* times as many, where joining slices makes them hardly fewer */
+#define SUMS_MORE  2 /* times as many, where joining slices makes them hardly fewer */
 #define SLICES_MIN 16
 #define KEYS_MAX   ((size_t)2 << 20) /* of either half: of 28 bytes, and their index */
 #define PLACES	   ((size_t)1 << 20)
@@ -37,10 +38,16 @@ static int short_memory(void)
 	return error_memory(SUBJECT);
 }
 
+static void release_slice(struct slice *slice)
+{
+	vec_release(&slice->sums);
+	vec_release(&slice->calls);
+}
+
 static void release_slices(struct slice *items, uint32_t count)
 {
 	for (uint32_t i = 0; items && i < count; i++)
-		vec_release(&items[i].sums);
+		release_slice(&items[i]);
 	free(items);
 }
 
@@ -109,12 +116,27 @@ static bool is_of(const struct slice_sum *sum, struct event_pair pair)
 	return sum->pair.code == pair.code && sum->pair.rest == pair.rest;
 }
 
-/* Where it is of another slice, or another pair has that place, it is mostly not of this one. */
-static int put(struct slice_sums *s, struct slice *to, struct slice_sum sum)
+static uint32_t *place_of(const struct slice_sums *s, struct event_pair pair)
 {
-	uint64_t pair = (uint64_t)sum.pair.code << 32 | sum.pair.rest;
-	uint32_t *place = &s->places[hash_u64(pair) & (PLACES - 1)];
-	struct slice_sum *at = *place < to->sums.count ? &to->sums.items[*place] : NULL;
+	uint64_t both = (uint64_t)pair.code << 32 | pair.rest;
+
+	return &s->places[hash_u64(both) & (PLACES - 1)];
+}
+
+static struct slice_vec *part_of(
+	const struct slice_sums *s, struct slice *slice, struct event_pair pair)
+{
+	bool call = s->keys.rests.items.items[pair.rest].event == EVENT_CALL;
+
+	return call ? &slice->calls : &slice->sums;
+}
+
+/* Where it is of another slice, or another pair has that place, it is mostly not of this one. */
+static int put(struct slice_sums *s, struct slice *slice, struct slice_sum sum)
+{
+	uint32_t *place = place_of(s, sum.pair);
+	struct slice_vec *to = part_of(s, slice, sum.pair);
+	struct slice_sum *at = *place < to->count ? &to->items[*place] : NULL;
 
 	if (at && is_of(at, sum.pair) && at->time_ns <= TIME_MAX - sum.time_ns &&
 		at->count <= COUNT_MAX - sum.count) {
@@ -122,9 +144,24 @@ static int put(struct slice_sums *s, struct slice *to, struct slice_sum sum)
 		at->count += sum.count;
 		return 0;
 	}
-	*place = (uint32_t)to->sums.count;
+	*place = (uint32_t)to->count;
 	s->sums++;
-	return vec_push(&to->sums, sum) ? short_memory() : 0;
+	return vec_push(to, sum) ? short_memory() : 0;
+}
+
+static int put_all(struct slice_sums *s, struct slice *to, const struct slice_vec *from,
+	const uint32_t *code_numbers)
+{
+	int error = 0;
+
+	vec_foreach (sum, from) {
+		struct slice_sum same = *sum;
+
+		if (code_numbers)
+			same.pair.code = code_numbers[sum->pair.code];
+		error = error ?: put(s, to, same);
+	}
+	return error;
 }
 
 /* What is before and behind stays. */
@@ -144,9 +181,9 @@ int slice_sums_join(struct slice_sums *s)
 	for (uint32_t i = 0; !error && i <= last; i++) {
 		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
 
-		for (size_t n = 0; !error && n < s->items[i].sums.count; n++)
-			error = put(s, &joined[to], s->items[i].sums.items[n]);
-		vec_release(&s->items[i].sums);
+		error = put_all(s, &joined[to], &s->items[i].sums, NULL);
+		error = error ?: put_all(s, &joined[to], &s->items[i].calls, NULL);
+		release_slice(&s->items[i]);
 	}
 	if (error) {
 		release_slices(joined, inner + 2);
@@ -161,51 +198,29 @@ int slice_sums_join(struct slice_sums *s)
 
 /* ------------------------------------------------------------------ keys */
 
-static int number_of(
-	struct slice_sums *s, const struct gather_key *whole, struct event_pair *ret)
+static void leave_calls_out(struct slice_sums *s)
 {
-	struct gather_key key = *whole;
-
-	if (s->stackless)
-		key.stack = key.node_stack = 0;
-	return event_keys_add(&s->keys, &key, ret);
-}
-
-/* The sums of a slice anew. `numbers` are those of the codes, or NULL; without calls. */
-static int renew(struct slice_sums *s, uint32_t slice, const uint32_t *numbers)
-{
-	const struct gather_key *rests = s->keys.rests.items.items;
-	struct slice whole = s->items[slice];
-	int error = 0;
-
-	s->items[slice] = (struct slice){0};
-	vec_foreach (sum, &whole.sums) {
-		struct slice_sum same = *sum;
-
-		if (s->callless && rests[sum->pair.rest].event == EVENT_CALL)
-			continue;
-		if (numbers)
-			same.pair.code = numbers[sum->pair.code];
-		error = error ?: put(s, &s->items[slice], same);
+	s->callless = true;
+	for (uint32_t i = 0; i < s->count; i++) {
+		s->sums -= s->items[i].calls.count;
+		vec_release(&s->items[i].calls);
 	}
-	vec_release(&whole.sums);
-	return error;
 }
 
-static int renew_all(struct slice_sums *s, const uint32_t *numbers)
+static int renumber(struct slice_sums *s, const uint32_t *code_numbers)
 {
 	int error = 0;
 
 	s->sums = 0;
-	for (uint32_t i = 0; !error && i < s->count; i++)
-		error = renew(s, i, numbers);
-	return error;
-}
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		struct slice whole = s->items[i];
 
-static int leave_calls_out(struct slice_sums *s)
-{
-	s->callless = true;
-	return renew_all(s, NULL);
+		s->items[i] = (struct slice){0};
+		error = put_all(s, &s->items[i], &whole.sums, code_numbers);
+		error = error ?: put_all(s, &s->items[i], &whole.calls, code_numbers);
+		release_slice(&whole);
+	}
+	return error;
 }
 
 static int leave_stacks_out(struct slice_sums *s)
@@ -223,7 +238,7 @@ static int leave_stacks_out(struct slice_sums *s)
 		error = keys_add(&s->keys.codes, &code, &numbers[n]);
 	}
 	keys_release(&whole);
-	error = error ?: renew_all(s, numbers);
+	error = error ?: renumber(s, numbers);
 	free(numbers);
 	return error;
 }
@@ -232,7 +247,7 @@ static int leave_stacks_out(struct slice_sums *s)
 static void give_up(struct slice_sums *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		vec_release(&s->items[i].sums);
+		release_slice(&s->items[i]);
 	event_keys_release(&s->keys);
 	vec_release(&s->spreads);
 	s->sums = 0;
@@ -255,48 +270,98 @@ static int limit_keys(struct slice_sums *s)
 	return error;
 }
 
-/* 1 where nothing more can be joined. */
-static int join_more(struct slice_sums *s)
+/* Also of the fewest slices: one each for most codes. */
+static bool is_beyond_joining(const struct slice_sums *s)
 {
-	size_t before = s->sums;
-	int error;
-
-	if (s->count - 2 <= SLICES_MIN)
-		return 1;
-	error = slice_sums_join(s);
-	if (error || s->callless || s->sums <= before / 4 * 3)
-		return error;
-	/* nearly every event has a pair of its own */
-	s->sums_max *= SUMS_MORE;
-	return leave_calls_out(s);
+	return s->count - 2 <= SLICES_MIN || s->keys.codes.items.count > s->sums_max / SLICES_MIN;
 }
 
 static int limit_sums(struct slice_sums *s)
 {
 	int error = 0;
 
-	while (!error && s->sums > s->sums_max)
-		error = join_more(s);
-	if (error <= 0)
-		return error;
-	if (!s->stackless)
-		return leave_stacks_out(s);
-	give_up(s);
-	return 0;
+	while (!error && s->sums > s->sums_max) {
+		if (!s->callless && is_beyond_joining(s)) {
+			s->sums_max *= SUMS_MORE;
+			leave_calls_out(s);
+		} else if (s->count - 2 > SLICES_MIN) {
+			error = slice_sums_join(s);
+		} else if (!s->stackless) {
+			error = leave_stacks_out(s);
+		} else {
+			give_up(s);
+		}
+	}
+	return error;
 }
 
 /* ------------------------------------------------------------------ events */
 
-static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *key,
+static int add_waiting(struct slice_sums *s, const struct slice_waiting *w, struct event_pair pair)
+{
+	struct slice *to = &s->items[w->slice];
+	uint64_t time_ns = w->time_ns;
+	int error = 0;
+
+	for (; !error && time_ns > TIME_MAX && !s->overflow; time_ns -= TIME_MAX)
+		error = put(s, to, (struct slice_sum){pair, TIME_MAX, 0});
+	return error
+		       ?: put(s, to,
+				  (struct slice_sum){
+					  pair, time_ns & TIME_MAX, w->count & COUNT_MAX});
+}
+
+static int add_all_waiting(struct slice_sums *s)
+{
+	struct event_pair pairs[SLICE_WAITING];
+	size_t count = s->waiting_count;
+	int error = 0;
+
+	s->waiting_count = 0;
+	for (size_t i = 0; i < count; i++)
+		event_keys_prefetch_more(&s->keys, &s->waiting[i].key);
+	for (size_t i = 0; !error && i < count; i++) {
+		error = event_keys_add(&s->keys, &s->waiting[i].key, &pairs[i]);
+		if (!error)
+			__builtin_prefetch(place_of(s, pairs[i]), 1);
+	}
+	for (size_t i = 0; !error && i < count; i++) {
+		uint32_t place = *place_of(s, pairs[i]);
+		const struct slice_vec *to = part_of(s, &s->items[s->waiting[i].slice], pairs[i]);
+
+		if (place < to->count)
+			__builtin_prefetch(&to->items[place], 1);
+	}
+	for (size_t i = 0; !error && i < count; i++)
+		error = add_waiting(s, &s->waiting[i], pairs[i]);
+	return error;
+}
+
+static bool has_too_many(const struct slice_sums *s)
+{
+	return has_too_many_keys(s) || s->sums > s->sums_max;
+}
+
+/* What waits has numbers of the slices that there are now. */
+static int limit(struct slice_sums *s)
+{
+	int error = s->overflow ? 0 : add_all_waiting(s);
+
+	error = error || s->overflow ? error : limit_keys(s);
+	return error || s->overflow ? error : limit_sums(s);
+}
+
+static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *whole,
 	uint64_t time_ns, uint32_t count)
 {
-	struct event_pair pair = {0};
-	int error = number_of(s, key, &pair);
+	struct slice_waiting *w = &s->waiting[s->waiting_count++];
 
+	*w = (struct slice_waiting){*whole, slice, count, time_ns};
+	if (s->stackless)
+		w->key.stack = w->key.node_stack = 0;
+	event_keys_prefetch(&s->keys, &w->key);
 	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
-	for (; !error && time_ns > TIME_MAX && !s->overflow; time_ns -= TIME_MAX)
-		error = put(s, &s->items[slice], (struct slice_sum){pair, TIME_MAX, 0});
-	return error ?: put(s, &s->items[slice], (struct slice_sum){pair, time_ns & TIME_MAX, count & COUNT_MAX});
+	return s->waiting_count < SLICE_WAITING ? 0 : add_all_waiting(s);
 }
 
 static uint32_t slice_at(const struct slice_sums *s, uint64_t time_ns)
@@ -438,9 +503,9 @@ static int spread_stalls(
 	return error;
 }
 
-int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
+static int spread_all_stalls(struct slice_sums *s, const struct profile_reader *r)
 {
-	const struct profile_window *w = profile_window(r, s->window);
+	const struct profile_window *w = s->stalls.count ? profile_window(r, s->window) : NULL;
 	const struct profile_span window = {
 		w ? w->start_ns : s->start_ns, w && w->end_ns > w->start_ns ? w->end_ns : 0};
 	int error = 0;
@@ -459,7 +524,7 @@ static int add_stall(
 	int error;
 
 	if (e->window != s->window || s->stalls.count >= STALLS_MAX) {
-		error = slice_sums_finish(s, r);
+		error = spread_all_stalls(s, r);
 		if (error)
 			return error;
 	}
@@ -510,8 +575,31 @@ int slice_sums_add(
 		error = add_stall(s, r, &e->stall);
 	else if (has_sums(e) && !(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
 		error = add_event(s, e);
-	error = error ?: limit_keys(s);
-	return error ?: limit_sums(s);
+	return error || !has_too_many(s) ? error : limit(s);
+}
+
+/* Room for more that does not come. */
+static void shrink(struct slice_vec *v)
+{
+	struct slice_sum *items = v->count ? realloc(v->items, v->count * sizeof(*items)) : NULL;
+
+	if (!items)
+		return;
+	v->items = items;
+	v->capacity = v->count;
+}
+
+int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
+{
+	int error = s->overflow ? 0 : spread_all_stalls(s, r);
+
+	error = error ?: limit(s);
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		shrink(&s->items[i].sums);
+		shrink(&s->items[i].calls);
+	}
+	malloc_trim(0);
+	return error;
 }
 
 /* ------------------------------------------------------------------ parts */
@@ -597,15 +685,15 @@ int slice_part_spreads(const struct slice_part *p,
 	return error;
 }
 
-static int add_up(const struct slice_part *p, struct pair_sums *sums)
+static int add_up(const struct slice_vec *from, struct pair_sums *sums)
 {
 	int error = 0;
 
-	for (uint32_t i = p->first; i < p->end; i++)
-		vec_foreach (sum, &p->sums->items[i].sums)
-			error = error ?: pair_sums_add(sums,
-					(struct pair_sum){sum->pair.code, sum->pair.rest,
-						sum->time_ns, sum->count, 0});
+	vec_foreach (sum, from)
+		error = error
+				?: pair_sums_add(
+					   sums, (struct pair_sum){sum->pair.code, sum->pair.rest,
+							 sum->time_ns, sum->count, 0});
 	return error;
 }
 
@@ -615,11 +703,14 @@ int slice_part_each(const struct slice_part *p,
 	struct pair_sums sums = {0};
 	const struct pair_sum *sum;
 	size_t n = 0;
-	int error;
+	int error = 0;
 
 	if (!p->sums || p->first >= p->end)
 		return 0;
-	error = add_up(p, &sums);
+	for (uint32_t i = p->first; !error && i < p->end; i++) {
+		error = add_up(&p->sums->items[i].sums, &sums);
+		error = error ?: add_up(&p->sums->items[i].calls, &sums);
+	}
 	while (!error && (sum = pair_sums_next(&sums, &n))) {
 		const struct event_pair pair = {sum->first, sum->second};
 		const struct gather_sum whole = {

@@ -14,10 +14,10 @@
  * each: those of one window and reason lie evenly in it, as whole samples. They are counted by
  * reason, and in no range (slice_part_each).
  *
- * Slices become longer when there would be too many sums. Where that makes them hardly fewer, as
- * nearly every event has a key of its own, there may be more of them, and calls have none. Where
- * there are too many stacks even so, sums are kept by keys without stacks, of which heatmaps by row
- * are made, and views are read from the file. Owned by the caller.
+ * Slices become longer when there would be too many sums. Where there are so many stacks that this
+ * does not help, there may be more sums, and calls have none. Where there are too many even so,
+ * sums are kept by keys without stacks, of which heatmaps by row are made, and views are read from
+ * the file. Owned by the caller.
  */
 #pragma once
 
@@ -35,8 +35,11 @@ struct slice_sum {
 	uint64_t count : SLICE_COUNT_BITS; /* of work what begins there */
 };
 
+struct slice_vec vec(struct slice_sum);
+
 struct slice {
-	struct vec(struct slice_sum) sums;
+	struct slice_vec sums;
+	struct slice_vec calls; /* which have no time: few ask for them */
 };
 
 /* Samples of instructions of one window. */
@@ -51,6 +54,16 @@ struct slice_spread {
 	uint64_t end_ns, time_ns;
 };
 
+/* What is still to be added to the sums: what these read is all over memory, and of a group it is
+ * loaded together. */
+#define SLICE_WAITING 32
+
+struct slice_waiting {
+	struct gather_key key;
+	uint32_t slice, count;
+	uint64_t time_ns;
+};
+
 struct slice_sums {
 	uint64_t start_ns, width_ns;
 	uint32_t count; /* of slices; the first and the last are all that is before and behind */
@@ -58,8 +71,10 @@ struct slice_sums {
 	struct profile_span *spans; /* of the slices */
 	struct profile_clip cut;    /* at their edges */
 	struct event_keys keys;
-	uint32_t *places;	   /* by hash of a pair: of the sum that was added to last, in its slice */
+	uint32_t *places; /* by hash of a pair: of the sum that was added to last, in its slice */
 	size_t keys_max, sums_max; /* may be set to less before the first event */
+	struct slice_waiting waiting[SLICE_WAITING];
+	size_t waiting_count;
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled;		/* by thread */
 	struct vec(struct slice_stalls) stalls; /* of the window that is read */

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Three passes: the time of each code goes to its leaf, and from there down to the root; what is
+ * large enough is kept; and the time of each sum goes to the last node on its way that is kept. At
+ * a leaf what stands on it is added, elsewhere it is of frames that are left out.
+ *
+ * Nodes are kept by the time of all threads and processes together, which is at least that of one.
+ *
+ * There are millions of sums, and they are in no order: what is looked up for each has to be small.
+ * So times are added up by code before they go to the nodes, and a code has with it what is kept of
+ * it.
+ */
+#include "view/fold/fold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/large.h"
+#include "base/map.h"
+#include "view/fold/event_nodes.h"
+
+#define SUBJECT "the flame graph"
+
+#define TOP_LEFT_OUT UINT32_MAX
+#define AHEAD	     16 /* sums, of which what is looked up is asked for */
+
+/* What stands below and above the code. */
+struct side {
+	uint32_t base, top; /* nodes of `sides` */
+	uint32_t gpu, sampled;
+};
+
+/* Of the rest of a key: that of its sums, and the one where their code is left out. */
+struct side_ids {
+	uint32_t whole, cut;
+};
+
+struct folding {
+	const struct fold *f;
+	struct view_result *result;
+	struct tree *sides; /* bases and tops, from the root on */
+	struct interner *side_ids;
+	struct side_ids *of; /* by rest */
+	uint64_t *times;     /* by node of the code tree */
+	uint32_t *kept;	     /* by node: itself, or the next one towards the root that is kept */
+	uint32_t *code_kept; /* by code: twice that, and 1 where it is not its leaf */
+	struct pair_sums at; /* of kept nodes and sides */
+	uint32_t *code_frames, *side_frames; /* frame of the result + 1 */
+	struct map nodes;		     /* side base << 32 | node -> node of the result */
+	uint32_t *first_nodes, first_base;   /* of the first base: node of the result + 1 */
+	uint32_t *path;
+	size_t path_max;
+};
+
+void fold_release(struct fold *f)
+{
+	pair_sums_release(&f->more);
+}
+
+static void release(struct folding *x)
+{
+	tree_free(x->sides);
+	interner_free(x->side_ids);
+	free(x->of);
+	free(x->times);
+	free(x->kept);
+	free(x->code_kept);
+	pair_sums_release(&x->at);
+	free(x->code_frames);
+	free(x->side_frames);
+	map_release(&x->nodes);
+	free(x->first_nodes);
+	free(x->path);
+}
+
+static int short_memory(void)
+{
+	return error_memory(SUBJECT);
+}
+
+/* ------------------------------------------------------------------ sides */
+
+static int number_side(struct folding *x, const struct side *side, uint32_t *ret)
+{
+	return interner_add(x->side_ids, side, sizeof(*side), ret, NULL) ? short_memory() : 0;
+}
+
+static const struct side *side_of(const struct folding *x, uint32_t id)
+{
+	return (const void *)interner_get(x->side_ids, id, NULL);
+}
+
+static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
+{
+	struct gather_key key =
+		event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
+	struct side side = {.gpu = key.event != EVENT_SAMPLE,
+		.sampled = key.event == EVENT_SAMPLE && key.reason == SAMPLE_SEEN};
+	int error = event_nodes_add_base(nodes, &key, &side.base);
+
+	error = error ?: event_nodes_add_top(nodes, &key, &side.top);
+	error = error ?: number_side(x, &side, &x->of[rest].whole);
+	side.top = TOP_LEFT_OUT;
+	return error ?: number_side(x, &side, &x->of[rest].cut);
+}
+
+static int find_sides(struct folding *x)
+{
+	const struct fold *f = x->f;
+	size_t count = f->keys->rests.items.count;
+	struct event_nodes nodes;
+	int error = tree_new(&x->sides);
+
+	x->of = calloc(count + 1, sizeof(*x->of));
+	if (error || !x->of || interner_new(&x->side_ids))
+		return error ?: short_memory();
+	error = event_nodes_init(&nodes, f->reader, f->options, x->sides);
+	for (size_t n = 0; !error && n < count; n++)
+		if (f->shown[n])
+			error = find_side(x, &nodes, n);
+	event_nodes_release(&nodes);
+	return error;
+}
+
+/* ------------------------------------------------------------------ time of the code */
+
+static int add_more(struct folding *x, uint64_t *by_code, struct tree_sizes *sizes)
+{
+	const struct fold *f = x->f;
+	const struct pair_sum *more;
+	uint64_t all = 0;
+	size_t n = 0;
+
+	while ((more = pair_sums_next(&f->more, &n))) {
+		if (!f->shown[more->second])
+			continue;
+		by_code[more->first] += more->time_ns;
+		if (__builtin_add_overflow(all, more->time_ns, &all))
+			return error_set(
+				-EOVERFLOW, "the sum of all times does not fit 64 bits");
+		if (!f->slice_count)
+			tree_sizes_add(sizes, more->time_ns);
+	}
+	return 0;
+}
+
+static void add_slice_times(
+	const struct fold *f, const struct slice_vec *sums, uint64_t *by_code)
+{
+	const struct slice_sum *sum = sums->items;
+
+	for (size_t n = 0; n < sums->count; n++, sum++) {
+		if (n + AHEAD < sums->count)
+			__builtin_prefetch(&by_code[sum[AHEAD].pair.code], 1);
+		by_code[sum->pair.code] += f->shown[sum->pair.rest] ? sum->time_ns : 0;
+	}
+}
+
+static int add_times(struct folding *x, struct tree_sizes *sizes)
+{
+	const struct fold *f = x->f;
+	size_t codes = f->codes->leaf_count;
+	uint64_t *by_code = calloc(codes + 1, sizeof(*by_code));
+	int error;
+
+	if (!by_code)
+		return short_memory();
+	large_advise(by_code, codes * sizeof(*by_code));
+	for (uint32_t i = 0; i < f->slice_count; i++)
+		add_slice_times(f, &f->slices[i].sums, by_code);
+	error = add_more(x, by_code, sizes);
+	for (size_t n = 0; n < codes; n++) {
+		if (n + AHEAD < codes)
+			__builtin_prefetch(&x->times[f->codes->leaves[n + AHEAD]], 1);
+		x->times[f->codes->leaves[n]] += by_code[n];
+	}
+	free(by_code);
+	return error;
+}
+
+/* What is on a kept leaf is counted where sums are of one pair each: the tree itself has it. */
+static void choose_codes(struct folding *x)
+{
+	const struct code_tree *t = x->f->codes;
+
+	for (size_t n = 0; n < t->leaf_count; n++) {
+		uint32_t kept = x->kept[t->leaves[n]];
+
+		if (n + AHEAD < t->leaf_count)
+			__builtin_prefetch(&x->kept[t->leaves[n + AHEAD]]);
+		x->code_kept[n] = kept << 1 | (kept != t->leaves[n]);
+	}
+}
+
+static int choose_kept(struct folding *x)
+{
+	const struct code_tree *t = x->f->codes;
+	struct tree_sizes sizes = {0};
+	uint64_t least = 1, left_out = 0;
+	int error = add_times(x, &sizes);
+
+	if (error)
+		return error;
+	for (uint32_t n = t->node_count - 1; n; n--) {
+		x->times[t->nodes[n].parent] += x->times[n];
+		tree_sizes_add(&sizes, x->times[n]);
+	}
+	if (x->f->options->node_max)
+		least = tree_sizes_least(&sizes, x->f->options->node_max);
+	for (uint32_t n = 1; n < t->node_count; n++) {
+		bool large = x->times[n] >= least;
+
+		x->kept[n] = large ? n : x->kept[t->nodes[n].parent];
+		left_out += !large && x->times[n];
+	}
+	if (left_out) {
+		x->result->least = least;
+		x->result->left_out = left_out;
+	}
+	choose_codes(x);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ sums of kept nodes */
+
+static uint32_t side_id_of(const struct folding *x, uint32_t kept, uint32_t rest)
+{
+	return kept & 1 ? x->of[rest].cut : x->of[rest].whole;
+}
+
+static int add_sum(struct folding *x, struct event_pair pair, uint64_t time_ns, uint64_t count)
+{
+	uint32_t kept = x->code_kept[pair.code];
+
+	if (!x->f->shown[pair.rest] || !time_ns)
+		return 0;
+	return pair_sums_add(&x->at,
+		(struct pair_sum){kept >> 1, side_id_of(x, kept, pair.rest), time_ns, count, 0});
+}
+
+static void prefetch_sum(const struct folding *x, struct event_pair pair)
+{
+	uint32_t kept = x->code_kept[pair.code];
+
+	pair_sums_prefetch(&x->at, kept >> 1, side_id_of(x, kept, pair.rest));
+}
+
+static int add_slice(struct folding *x, const struct slice *slice)
+{
+	const struct slice_sum *sums = slice->sums.items;
+	size_t count = slice->sums.count;
+	int error = 0;
+
+	for (size_t n = 0; !error && n < count; n++) {
+		if (n + 2 * AHEAD < count)
+			__builtin_prefetch(&x->code_kept[sums[n + 2 * AHEAD].pair.code]);
+		if (n + AHEAD < count)
+			prefetch_sum(x, sums[n + AHEAD].pair);
+		error = add_sum(x, sums[n].pair, sums[n].time_ns, sums[n].count);
+	}
+	return error;
+}
+
+static int add_sums(struct folding *x)
+{
+	const struct pair_sum *more;
+	size_t n = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
+		error = add_slice(x, &x->f->slices[i]);
+	while (!error && (more = pair_sums_next(&x->f->more, &n)))
+		error = add_sum(x, (struct event_pair){more->first, more->second}, more->time_ns,
+			more->count);
+	return error;
+}
+
+/* ------------------------------------------------------------------ the result */
+
+/* The child of a node of the result with a frame of another tree. */
+static int add_child(struct folding *x, const struct tree *from, uint32_t frame,
+	uint32_t *frames, uint32_t *node)
+{
+	const struct tree_frame *f = &tree_frames(from)[frame];
+	struct tree *to = x->result->tree;
+	uint32_t added;
+	int error = 0;
+
+	if (!frames[frame]) {
+		error = tree_add_frame(to, f->kind, f->number, f->name, f->size, &added);
+		frames[frame] = error ? 0 : added + 1;
+	}
+	return error ?: tree_add_child(to, *node, frames[frame] - 1, node);
+}
+
+static int push_path(struct folding *x, size_t depth, uint32_t node)
+{
+	if (depth >= x->path_max) {
+		size_t most = depth ? 2 * depth : 256;
+		uint32_t *path = realloc(x->path, most * sizeof(*path));
+
+		if (!path)
+			return short_memory();
+		x->path = path;
+		x->path_max = most;
+	}
+	x->path[depth] = node;
+	return 0;
+}
+
+/* What stands on the root of `sides`, on *node of the result. The path has so many nodes already. */
+static int add_side(struct folding *x, size_t path, uint32_t side, uint32_t *node)
+{
+	const struct tree_node *nodes = tree_nodes(x->sides);
+	size_t depth = path;
+	int error = 0;
+
+	for (; !error && side; side = nodes[side].parent)
+		error = push_path(x, depth++, side);
+	while (!error && depth-- > path)
+		error = add_child(x, x->sides, nodes[x->path[depth]].frame, x->side_frames, node);
+	return error;
+}
+
+static bool find_node(const struct folding *x, uint32_t base, uint32_t at, uint32_t *ret)
+{
+	const uint64_t *found;
+
+	if (base == x->first_base) {
+		*ret = x->first_nodes[at] - 1;
+		return x->first_nodes[at];
+	}
+	found = map_get(&x->nodes, (uint64_t)base << 32 | at);
+	*ret = found ? (uint32_t)*found : 0;
+	return found;
+}
+
+static int keep_node(struct folding *x, uint32_t base, uint32_t at, uint32_t node)
+{
+	if (base == x->first_base)
+		x->first_nodes[at] = node + 1;
+	else if (map_put(&x->nodes, (uint64_t)base << 32 | at, node))
+		return short_memory();
+	return 0;
+}
+
+/* The node of the result for one of the code tree above a base. */
+static int node_of(struct folding *x, uint32_t base, uint32_t at, uint32_t *ret)
+{
+	const struct code_tree *t = x->f->codes;
+	size_t depth = 0;
+	int error = 0;
+
+	*ret = TREE_ROOT_NODE;
+	while (!error && !find_node(x, base, at, ret)) {
+		if (!at) {
+			*ret = TREE_ROOT_NODE;
+			error = add_side(x, depth, base, ret);
+			error = error ?: keep_node(x, base, 0, *ret);
+			break;
+		}
+		error = push_path(x, depth++, at);
+		at = t->nodes[at].parent;
+	}
+	while (!error && depth--) {
+		at = x->path[depth];
+		error = add_child(x, t->frames, t->nodes[at].frame, x->code_frames, ret);
+		error = error ?: keep_node(x, base, at, *ret);
+	}
+	return error;
+}
+
+static int add_result(struct folding *x, const struct pair_sum *sum)
+{
+	const struct side *side = side_of(x, sum->second);
+	uint64_t samples = side->sampled ? sum->count : 0;
+	const struct tree_time left_out = {.cpu = side->gpu ? 0 : sum->time_ns,
+		.gpu = side->gpu ? sum->time_ns : 0,
+		.samples = samples};
+	struct tree *tree = x->result->tree;
+	uint32_t node;
+	int error = node_of(x, side->base, sum->first, &node);
+
+	if (!error && side->top == TOP_LEFT_OUT)
+		return tree_add_left_out(tree, node, &left_out);
+	error = error ?: add_side(x, 0, side->top, &node);
+	error = error ?: tree_add_time(tree, node, sum->time_ns);
+	return error || !samples ? error : tree_add_samples(tree, node, samples);
+}
+
+static int add_results(struct folding *x)
+{
+	const struct code_tree *t = x->f->codes;
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error = 0;
+
+	x->first_nodes = calloc(t->node_count, sizeof(*x->first_nodes));
+	x->code_frames = calloc(tree_frame_count(t->frames), sizeof(*x->code_frames));
+	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
+	if (!x->first_nodes || !x->code_frames || !x->side_frames)
+		return short_memory();
+	sum = pair_sums_next(&x->at, &n);
+	x->first_base = sum ? side_of(x, sum->second)->base : TREE_ROOT_NODE;
+	for (; !error && sum; sum = pair_sums_next(&x->at, &n))
+		error = add_result(x, sum);
+	return error;
+}
+
+static int make(struct folding *x)
+{
+	size_t nodes = x->f->codes->node_count;
+	int error = find_sides(x);
+
+	x->times = calloc(nodes, sizeof(*x->times));
+	x->kept = calloc(nodes, sizeof(*x->kept));
+	x->code_kept = calloc(x->f->codes->leaf_count + 1, sizeof(*x->code_kept));
+	if (!x->times || !x->kept || !x->code_kept)
+		return short_memory();
+	large_advise(x->times, nodes * sizeof(*x->times));
+	large_advise(x->kept, nodes * sizeof(*x->kept));
+	error = error ?: choose_kept(x);
+	free(x->times);
+	free(x->kept);
+	x->times = NULL;
+	x->kept = NULL;
+	error = error ?: add_sums(x);
+	return error ?: add_results(x);
+}
+
+int fold_add(const struct fold *f, struct view_result *ret)
+{
+	struct folding x = {.f = f, .result = ret};
+	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
+
+	error = error ?: make(&x);
+	release(&x);
+	return error;
+}
