@@ -39,7 +39,7 @@ static uint64_t id_of(struct event_pair pair)
 static int find_node(struct file_sums *f, struct event_nodes *nodes, struct event_pair pair,
 	const struct view_options *options)
 {
-	struct gather_key whole = event_keys_at(&f->sums->keys, pair),
+	struct gather_key whole = event_keys_at(&f->sums->all.keys, pair),
 			  key = event_key_for(&whole, options);
 	uint32_t node = 0;
 	int error = 0;
@@ -189,7 +189,8 @@ static int write_streams(
 		const struct map_slot *slot = &f->nodes.slots[i];
 
 		if (slot->used)
-			error = name_stream_of(&n, &s->keys.rests.items.items[(uint32_t)slot->key],
+			error = name_stream_of(&n,
+				&s->all.keys.rests.items.items[(uint32_t)slot->key],
 				(uint32_t)slot->value);
 	}
 	for (size_t i = 0; !error && i < s->spreads.count; i++)
@@ -205,7 +206,7 @@ static int add_up(struct file_sums *f, const struct slice *slice)
 {
 	vec_foreach (sum, &slice->sums) {
 		uint32_t node = node_of(f, sum->pair);
-		const struct gather_key *key = &f->sums->keys.rests.items.items[sum->pair.rest];
+		const struct gather_key *key = &f->sums->all.keys.rests.items.items[sum->pair.rest];
 
 		if (!node || !sum->time_ns)
 			continue;

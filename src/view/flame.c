@@ -18,12 +18,16 @@
 #include "view/fold/missing.h"
 #include "view/fold/slice_sums.h"
 
+#define MERGE_SUMS ((size_t)1 << 20)
+
 struct flame {
 	const struct profile_reader *reader;
 	const struct view_options *options;
 	unsigned int show;
 	unsigned int seen;     /* VIEW_SHOWS_ of the events that there are, shown or not */
-	struct event_keys own; /* where none are kept */
+	struct event_sums own; /* where none are kept */
+	struct slice own_slice;
+	size_t merged; /* sums of it that are of a pair each */
 	struct code_tree own_codes;
 	struct fold fold;
 	struct gather others;
@@ -42,21 +46,31 @@ static int gather_other(
 	return gather_add_sum(&f->others, &key, time_ns, count ?: 1);
 }
 
+/* Where there are many pairs, there may be many sums of each before they are merged. */
+static int gather_own(struct flame *f, const struct gather_key *whole, uint64_t time_ns)
+{
+	struct event_sum_list *sums = &f->own_slice.sums;
+	int error = event_sums_add(&f->own, sums, whole, time_ns, 1);
+
+	if (error || sums->count < 2 * f->merged + MERGE_SUMS)
+		return error;
+	error = event_sums_rest(&f->own) ?: event_sums_merge(&f->own, sums);
+	f->merged = sums->count;
+	return error;
+}
+
 static int gather(struct flame *f, const struct profile_event *e, uint64_t time_ns)
 {
 	struct gather_key whole = event_whole_key(e);
 	struct event_pair pair;
-	int error = 0;
 
 	if (!time_ns)
 		return gather_other(f, &whole, 0, 1);
-	if (f->fold.keys == &f->own)
-		error = event_keys_add(&f->own, &whole, &pair);
-	else if (!event_keys_find(f->fold.keys, &whole, &pair))
+	if (f->fold.keys == &f->own.keys)
+		return gather_own(f, &whole, time_ns);
+	if (!event_keys_find(f->fold.keys, &whole, &pair))
 		return gather_other(f, &whole, time_ns, 1);
-	return error
-		       ?: pair_sums_add(&f->fold.more,
-				  (struct pair_sum){pair.code, pair.rest, time_ns, 1, 0});
+	return pair_sums_add(&f->fold.more, (struct pair_sum){pair.code, pair.rest, time_ns, 1, 0});
 }
 
 /* Of the blocks of a kernel, altogether. */
@@ -134,7 +148,7 @@ static int gather_spread(void *flame, const struct gather_sum *sum)
 }
 
 /* What is not added up by its time alone: work without a stack, and what has no time. */
-static int look_at_sum(struct flame *f, const struct slice_sum *sum)
+static int look_at_sum(struct flame *f, const struct event_sum *sum)
 {
 	struct gather_key whole = event_keys_at(f->fold.keys, sum->pair),
 			  key = event_key_for(&whole, f->options);
@@ -173,8 +187,12 @@ static int choose_shown(struct flame *f, const struct slice_part *p, bool *shown
 		shown[rest - f->fold.keys->rests.items.items] =
 			f->show & shows(rest) && (!p->sums || slice_part_has(p, rest));
 	f->fold.shown = shown;
-	if (!p->sums)
+	if (!p->sums) {
+		f->fold.slices = &f->own_slice;
+		f->fold.slice_count = 1;
+		f->fold.merged = true;
 		return 0;
+	}
 	f->fold.slices = &p->sums->items[p->first];
 	f->fold.slice_count = p->end - p->first;
 	return look_at_sums(f) ?: slice_part_spreads(p, gather_spread, f);
@@ -214,13 +232,22 @@ static int add_others(struct flame *f)
 	return error;
 }
 
-static int build_tree(struct flame *f, const struct slice_part *p)
+static int add_fold(struct flame *f, const struct slice_part *p)
 {
 	bool *shown = calloc(f->fold.keys->rests.items.count + 1, sizeof(*shown));
 	int error = shown ? choose_shown(f, p, shown) : error_memory("the flame graph");
 
 	error = error ?: fold_add(&f->fold, f->result);
 	free(shown);
+	return error;
+}
+
+static int build_tree(struct flame *f, const struct slice_part *p)
+{
+	int error = event_sums_rest(&f->own);
+
+	error = error ?: event_sums_merge(&f->own, &f->own_slice.sums);
+	error = error ?: add_fold(f, p);
 	error = error ?: add_others(f);
 	return error || !(f->show & f->seen & VIEW_SHOWS_CPU)
 		       ? error
@@ -231,7 +258,7 @@ static void begin_fold(struct flame *f, const struct slice_part *p)
 {
 	f->fold.reader = f->reader;
 	f->fold.options = f->options;
-	f->fold.keys = p->sums ? &p->sums->keys : &f->own;
+	f->fold.keys = p->sums ? &p->sums->all.keys : &f->own.keys;
 	f->fold.codes = p->sums ? f->options->codes : &f->own_codes;
 }
 
@@ -276,6 +303,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 	struct slice_part part;
 	int more, error = by_blocks ? read_blocks(&f, r, &again) : 0;
 
+	error = error ?: event_sums_init(&f.own);
 	slice_part_begin(&part, o->codes ? o->sums : NULL, r);
 	begin_fold(&f, &part);
 	while (!error && (more = profile_reader_next(again ? again : r, &event)))
@@ -291,7 +319,8 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 	name_lacking(&f);
 	gather_release(&f.others);
 	fold_release(&f.fold);
-	event_keys_release(&f.own);
+	event_sums_release(&f.own);
+	vec_release(&f.own_slice.sums);
 	code_tree_release(&f.own_codes);
 	gpu_bursts_release(&f.bursts);
 	blocks_release(&f.blocks);

@@ -34,7 +34,8 @@ static void check_times(const struct slice_sums *s)
 
 	for (uint32_t i = 0; i < s->count; i++)
 		vec_foreach (sum, &s->items[i].sums) {
-			got[s->keys.rests.items.items[sum->pair.rest].thread - 1] += sum->time_ns;
+			got[s->all.keys.rests.items.items[sum->pair.rest].thread - 1] +=
+				sum->time_ns;
 			count += sum->count;
 		}
 	CHECK(!memcmp(got, time_of, sizeof(got)));
@@ -48,7 +49,7 @@ static void few_stacks_are_kept(void)
 	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
 	s.keys_max = 100;
 	add_samples(&s, 20, THREADS);
-	CHECK(!s.stackless && !s.overflow && s.keys.codes.items.count == 20);
+	CHECK(!s.stackless && !s.overflow && s.all.keys.codes.items.count == 20);
 	check_times(&s);
 	slice_sums_release(&s);
 }
@@ -60,11 +61,11 @@ static void too_many_are_left_out_and_all_time_stays(void)
 	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
 	s.keys_max = 100;
 	add_samples(&s, EVENTS, THREADS);
-	CHECK(s.stackless && !s.overflow && s.keys.codes.items.count == 1 &&
-		s.keys.rests.items.count == THREADS);
+	CHECK(s.stackless && !s.overflow && s.all.keys.codes.items.count == 1 &&
+		s.all.keys.rests.items.count == THREADS);
 	CHECK(s.count > 1000);
 	check_times(&s);
-	vec_foreach (key, &s.keys.codes.items)
+	vec_foreach (key, &s.all.keys.codes.items)
 		CHECK(!key->stack && !key->node_stack);
 	while (s.count > 100)
 		CHECK(!slice_sums_join(&s));
@@ -79,7 +80,7 @@ static void what_is_too_much_without_stacks_is_not_kept(void)
 	CHECK(!slice_sums_init(&s, START_NS, START_NS + LENGTH_NS));
 	s.keys_max = 100;
 	add_samples(&s, 1, 1000);
-	CHECK(s.overflow && s.keys.codes.items.count == 0 && s.sums == 0);
+	CHECK(s.overflow && s.all.keys.codes.items.count == 0 && s.all.sums == 0);
 	slice_sums_release(&s);
 }
 

@@ -43,8 +43,7 @@ static int order_codes(struct order *order, const struct keys *codes)
 	return 0;
 }
 
-static int add_codes(
-	struct code_tree *t, struct event_nodes *nodes, const struct keys *codes)
+static int add_codes(struct code_tree *t, struct event_nodes *nodes, const struct keys *codes)
 {
 	struct order order = {0};
 	int error = order_codes(&order, codes);

@@ -94,8 +94,7 @@ static const struct side *side_of(const struct folding *x, uint32_t id)
 
 static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
 {
-	struct gather_key key =
-		event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
+	struct gather_key key = event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
 	struct side side = {.gpu = key.event != EVENT_SAMPLE,
 		.sampled = key.event == EVENT_SAMPLE && key.reason == SAMPLE_SEEN};
 	int error = event_nodes_add_base(nodes, &key, &side.base);
@@ -126,9 +125,8 @@ static int find_sides(struct folding *x)
 
 /* ------------------------------------------------------------------ time of the code */
 
-static int add_more(struct folding *x, uint64_t *by_code, struct tree_sizes *sizes)
+static int add_more(const struct fold *f, uint64_t *by_code)
 {
-	const struct fold *f = x->f;
 	const struct pair_sum *more;
 	uint64_t all = 0;
 	size_t n = 0;
@@ -138,23 +136,24 @@ static int add_more(struct folding *x, uint64_t *by_code, struct tree_sizes *siz
 			continue;
 		by_code[more->first] += more->time_ns;
 		if (__builtin_add_overflow(all, more->time_ns, &all))
-			return error_set(
-				-EOVERFLOW, "the sum of all times does not fit 64 bits");
-		if (!f->slice_count)
-			tree_sizes_add(sizes, more->time_ns);
+			return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
 	}
 	return 0;
 }
 
-static void add_slice_times(
-	const struct fold *f, const struct slice_vec *sums, uint64_t *by_code)
+static void add_slice_times(const struct fold *f, const struct event_sum_list *sums,
+	uint64_t *by_code, struct tree_sizes *sizes)
 {
-	const struct slice_sum *sum = sums->items;
+	const struct event_sum *sum = sums->items;
 
 	for (size_t n = 0; n < sums->count; n++, sum++) {
+		uint64_t time_ns = f->shown[sum->pair.rest] ? sum->time_ns : 0;
+
 		if (n + AHEAD < sums->count)
 			__builtin_prefetch(&by_code[sum[AHEAD].pair.code], 1);
-		by_code[sum->pair.code] += f->shown[sum->pair.rest] ? sum->time_ns : 0;
+		by_code[sum->pair.code] += time_ns;
+		if (f->merged)
+			tree_sizes_add(sizes, time_ns);
 	}
 }
 
@@ -169,8 +168,8 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 		return short_memory();
 	large_advise(by_code, codes * sizeof(*by_code));
 	for (uint32_t i = 0; i < f->slice_count; i++)
-		add_slice_times(f, &f->slices[i].sums, by_code);
-	error = add_more(x, by_code, sizes);
+		add_slice_times(f, &f->slices[i].sums, by_code, sizes);
+	error = add_more(f, by_code);
 	for (size_t n = 0; n < codes; n++) {
 		if (n + AHEAD < codes)
 			__builtin_prefetch(&x->times[f->codes->leaves[n + AHEAD]], 1);
@@ -180,7 +179,7 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 	return error;
 }
 
-/* What is on a kept leaf is counted where sums are of one pair each: the tree itself has it. */
+/* Where sums are of one pair each, what is to stand on leaves is counted with the nodes. */
 static void choose_codes(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -249,7 +248,7 @@ static void prefetch_sum(const struct folding *x, struct event_pair pair)
 
 static int add_slice(struct folding *x, const struct slice *slice)
 {
-	const struct slice_sum *sums = slice->sums.items;
+	const struct event_sum *sums = slice->sums.items;
 	size_t count = slice->sums.count;
 	int error = 0;
 
@@ -280,8 +279,8 @@ static int add_sums(struct folding *x)
 /* ------------------------------------------------------------------ the result */
 
 /* The child of a node of the result with a frame of another tree. */
-static int add_child(struct folding *x, const struct tree *from, uint32_t frame,
-	uint32_t *frames, uint32_t *node)
+static int add_child(struct folding *x, const struct tree *from, uint32_t frame, uint32_t *frames,
+	uint32_t *node)
 {
 	const struct tree_frame *f = &tree_frames(from)[frame];
 	struct tree *to = x->result->tree;

@@ -27,6 +27,7 @@ struct fold {
 	/* The sums: those of slices, and more. */
 	const struct slice *slices;
 	uint32_t slice_count;
+	bool merged; /* they have one of each pair, and there are no more */
 	struct pair_sums more;
 };
 

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Events come nearly in the order of time, so what a slice has of a pair of keys is mostly added to
- * the sum that was added to last for this pair. Where that is, is kept by the hash of the pair; it
- * is looked at whether it is of it. A sum that is not found so is begun anew; all of them are added
- * up when they are handed out, or when slices are joined.
- */
 #include "view/fold/slice_sums.h"
 
 #include <malloc.h>
@@ -12,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/nice.h"
 #include "base/search.h"
 #include "profile/reader.h"
@@ -25,9 +18,6 @@
 #define SUMS_MORE  2 /* times as many, where joining slices makes them hardly fewer */
 #define SLICES_MIN 16
 #define KEYS_MAX   ((size_t)2 << 20) /* of either half: of 28 bytes, and their index */
-#define PLACES	   ((size_t)1 << 20)
-#define TIME_MAX   (((uint64_t)1 << SLICE_TIME_BITS) - 1)
-#define COUNT_MAX  (((uint64_t)1 << SLICE_COUNT_BITS) - 1)
 #define STALLS_MAX 64 /* reasons of a window that are added up before they are spread */
 
 static const struct profile_span always = {0, UINT64_MAX};
@@ -55,8 +45,7 @@ void slice_sums_release(struct slice_sums *s)
 {
 	release_slices(s->items, s->count);
 	free(s->spans);
-	event_keys_release(&s->keys);
-	free(s->places);
+	event_sums_release(&s->all);
 	vec_release(&s->spreads);
 	vec_release(&s->sampled);
 	vec_release(&s->stalls);
@@ -101,65 +90,25 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 	s->start_ns = start_ns;
 	s->keys_max = KEYS_MAX;
 	s->sums_max = SUMS_MAX;
-	s->places = calloc(PLACES, sizeof(*s->places));
-	if (!s->places)
-		return short_memory();
 	s->width_ns = nice_above(length / SLICES + 1);
 	inner = (uint32_t)((length - 1) / s->width_ns + 1);
-	error = place_slices(s, inner);
+	error = event_sums_init(&s->all);
+	error = error ?: place_slices(s, inner);
 	s->count = error ? 0 : inner + 2;
 	return error ?: make_slices(s->count, &s->items);
 }
 
-static bool is_of(const struct slice_sum *sum, struct event_pair pair)
-{
-	return sum->pair.code == pair.code && sum->pair.rest == pair.rest;
-}
-
-static uint32_t *place_of(const struct slice_sums *s, struct event_pair pair)
-{
-	uint64_t both = (uint64_t)pair.code << 32 | pair.rest;
-
-	return &s->places[hash_u64(both) & (PLACES - 1)];
-}
-
-static struct slice_vec *part_of(
-	const struct slice_sums *s, struct slice *slice, struct event_pair pair)
-{
-	bool call = s->keys.rests.items.items[pair.rest].event == EVENT_CALL;
-
-	return call ? &slice->calls : &slice->sums;
-}
-
-/* Where it is of another slice, or another pair has that place, it is mostly not of this one. */
-static int put(struct slice_sums *s, struct slice *slice, struct slice_sum sum)
-{
-	uint32_t *place = place_of(s, sum.pair);
-	struct slice_vec *to = part_of(s, slice, sum.pair);
-	struct slice_sum *at = *place < to->count ? &to->items[*place] : NULL;
-
-	if (at && is_of(at, sum.pair) && at->time_ns <= TIME_MAX - sum.time_ns &&
-		at->count <= COUNT_MAX - sum.count) {
-		at->time_ns += sum.time_ns;
-		at->count += sum.count;
-		return 0;
-	}
-	*place = (uint32_t)to->count;
-	s->sums++;
-	return vec_push(to, sum) ? short_memory() : 0;
-}
-
-static int put_all(struct slice_sums *s, struct slice *to, const struct slice_vec *from,
-	const uint32_t *code_numbers)
+static int put_all(struct slice_sums *s, struct event_sum_list *to,
+	const struct event_sum_list *from, const uint32_t *code_numbers)
 {
 	int error = 0;
 
 	vec_foreach (sum, from) {
-		struct slice_sum same = *sum;
+		struct event_sum same = *sum;
 
 		if (code_numbers)
 			same.pair.code = code_numbers[sum->pair.code];
-		error = error ?: put(s, to, same);
+		error = error ?: event_sums_put(&s->all, to, same);
 	}
 	return error;
 }
@@ -177,12 +126,12 @@ int slice_sums_join(struct slice_sums *s)
 	error = make_slices(inner + 2, &joined);
 	if (error)
 		return error;
-	s->sums = 0;
+	s->all.sums = 0;
 	for (uint32_t i = 0; !error && i <= last; i++) {
 		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
 
-		error = put_all(s, &joined[to], &s->items[i].sums, NULL);
-		error = error ?: put_all(s, &joined[to], &s->items[i].calls, NULL);
+		error = put_all(s, &joined[to].sums, &s->items[i].sums, NULL);
+		error = error ?: put_all(s, &joined[to].calls, &s->items[i].calls, NULL);
 		release_slice(&s->items[i]);
 	}
 	if (error) {
@@ -202,7 +151,7 @@ static void leave_calls_out(struct slice_sums *s)
 {
 	s->callless = true;
 	for (uint32_t i = 0; i < s->count; i++) {
-		s->sums -= s->items[i].calls.count;
+		s->all.sums -= s->items[i].calls.count;
 		vec_release(&s->items[i].calls);
 	}
 }
@@ -211,13 +160,13 @@ static int renumber(struct slice_sums *s, const uint32_t *code_numbers)
 {
 	int error = 0;
 
-	s->sums = 0;
+	s->all.sums = 0;
 	for (uint32_t i = 0; !error && i < s->count; i++) {
 		struct slice whole = s->items[i];
 
 		s->items[i] = (struct slice){0};
-		error = put_all(s, &s->items[i], &whole.sums, code_numbers);
-		error = error ?: put_all(s, &s->items[i], &whole.calls, code_numbers);
+		error = put_all(s, &s->items[i].sums, &whole.sums, code_numbers);
+		error = error ?: put_all(s, &s->items[i].calls, &whole.calls, code_numbers);
 		release_slice(&whole);
 	}
 	return error;
@@ -225,17 +174,17 @@ static int renumber(struct slice_sums *s, const uint32_t *code_numbers)
 
 static int leave_stacks_out(struct slice_sums *s)
 {
-	struct keys whole = s->keys.codes;
+	struct keys whole = s->all.keys.codes;
 	uint32_t *numbers = malloc((whole.items.count + 1) * sizeof(*numbers));
 	int error = numbers ? 0 : short_memory();
 
-	s->keys.codes = (struct keys){0};
+	s->all.keys.codes = (struct keys){0};
 	s->stackless = true;
 	for (size_t n = 0; !error && n < whole.items.count; n++) {
 		struct gather_key code = whole.items.items[n];
 
 		code.stack = code.node_stack = 0;
-		error = keys_add(&s->keys.codes, &code, &numbers[n]);
+		error = keys_add(&s->all.keys.codes, &code, &numbers[n]);
 	}
 	keys_release(&whole);
 	error = error ?: renumber(s, numbers);
@@ -248,22 +197,23 @@ static void give_up(struct slice_sums *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		release_slice(&s->items[i]);
-	event_keys_release(&s->keys);
+	event_keys_release(&s->all.keys);
 	vec_release(&s->spreads);
-	s->sums = 0;
+	s->all.sums = 0;
 	s->overflow = true;
 }
 
 static bool has_too_many_keys(const struct slice_sums *s)
 {
-	return s->keys.codes.items.count > s->keys_max || s->keys.rests.items.count > s->keys_max;
+	return s->all.keys.codes.items.count > s->keys_max ||
+	       s->all.keys.rests.items.count > s->keys_max;
 }
 
 static int limit_keys(struct slice_sums *s)
 {
 	int error = 0;
 
-	if (s->keys.codes.items.count > s->keys_max && !s->stackless)
+	if (s->all.keys.codes.items.count > s->keys_max && !s->stackless)
 		error = leave_stacks_out(s);
 	if (!error && has_too_many_keys(s))
 		give_up(s);
@@ -273,14 +223,15 @@ static int limit_keys(struct slice_sums *s)
 /* Also of the fewest slices: one each for most codes. */
 static bool is_beyond_joining(const struct slice_sums *s)
 {
-	return s->count - 2 <= SLICES_MIN || s->keys.codes.items.count > s->sums_max / SLICES_MIN;
+	return s->count - 2 <= SLICES_MIN ||
+	       s->all.keys.codes.items.count > s->sums_max / SLICES_MIN;
 }
 
 static int limit_sums(struct slice_sums *s)
 {
 	int error = 0;
 
-	while (!error && s->sums > s->sums_max) {
+	while (!error && s->all.sums > s->sums_max) {
 		if (!s->callless && is_beyond_joining(s)) {
 			s->sums_max *= SUMS_MORE;
 			leave_calls_out(s);
@@ -297,55 +248,15 @@ static int limit_sums(struct slice_sums *s)
 
 /* ------------------------------------------------------------------ events */
 
-static int add_waiting(struct slice_sums *s, const struct slice_waiting *w, struct event_pair pair)
-{
-	struct slice *to = &s->items[w->slice];
-	uint64_t time_ns = w->time_ns;
-	int error = 0;
-
-	for (; !error && time_ns > TIME_MAX && !s->overflow; time_ns -= TIME_MAX)
-		error = put(s, to, (struct slice_sum){pair, TIME_MAX, 0});
-	return error
-		       ?: put(s, to,
-				  (struct slice_sum){
-					  pair, time_ns & TIME_MAX, w->count & COUNT_MAX});
-}
-
-static int add_all_waiting(struct slice_sums *s)
-{
-	struct event_pair pairs[SLICE_WAITING];
-	size_t count = s->waiting_count;
-	int error = 0;
-
-	s->waiting_count = 0;
-	for (size_t i = 0; i < count; i++)
-		event_keys_prefetch_more(&s->keys, &s->waiting[i].key);
-	for (size_t i = 0; !error && i < count; i++) {
-		error = event_keys_add(&s->keys, &s->waiting[i].key, &pairs[i]);
-		if (!error)
-			__builtin_prefetch(place_of(s, pairs[i]), 1);
-	}
-	for (size_t i = 0; !error && i < count; i++) {
-		uint32_t place = *place_of(s, pairs[i]);
-		const struct slice_vec *to = part_of(s, &s->items[s->waiting[i].slice], pairs[i]);
-
-		if (place < to->count)
-			__builtin_prefetch(&to->items[place], 1);
-	}
-	for (size_t i = 0; !error && i < count; i++)
-		error = add_waiting(s, &s->waiting[i], pairs[i]);
-	return error;
-}
-
 static bool has_too_many(const struct slice_sums *s)
 {
-	return has_too_many_keys(s) || s->sums > s->sums_max;
+	return has_too_many_keys(s) || s->all.sums > s->sums_max;
 }
 
 /* What waits has numbers of the slices that there are now. */
 static int limit(struct slice_sums *s)
 {
-	int error = s->overflow ? 0 : add_all_waiting(s);
+	int error = s->overflow ? 0 : event_sums_rest(&s->all);
 
 	error = error || s->overflow ? error : limit_keys(s);
 	return error || s->overflow ? error : limit_sums(s);
@@ -354,14 +265,16 @@ static int limit(struct slice_sums *s)
 static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *whole,
 	uint64_t time_ns, uint32_t count)
 {
-	struct slice_waiting *w = &s->waiting[s->waiting_count++];
+	struct slice *to = &s->items[slice];
+	struct gather_key key = *whole;
 
-	*w = (struct slice_waiting){*whole, slice, count, time_ns};
 	if (s->stackless)
-		w->key.stack = w->key.node_stack = 0;
-	event_keys_prefetch(&s->keys, &w->key);
+		key.stack = key.node_stack = 0;
 	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
-	return s->waiting_count < SLICE_WAITING ? 0 : add_all_waiting(s);
+	return s->overflow
+		       ? 0
+		       : event_sums_add(&s->all, key.event == EVENT_CALL ? &to->calls : &to->sums,
+				 &key, time_ns, count);
 }
 
 static uint32_t slice_at(const struct slice_sums *s, uint64_t time_ns)
@@ -579,9 +492,9 @@ int slice_sums_add(
 }
 
 /* Room for more that does not come. */
-static void shrink(struct slice_vec *v)
+static void shrink(struct event_sum_list *v)
 {
-	struct slice_sum *items = v->count ? realloc(v->items, v->count * sizeof(*items)) : NULL;
+	struct event_sum *items = v->count ? realloc(v->items, v->count * sizeof(*items)) : NULL;
 
 	if (!items)
 		return;
@@ -685,7 +598,7 @@ int slice_part_spreads(const struct slice_part *p,
 	return error;
 }
 
-static int add_up(const struct slice_vec *from, struct pair_sums *sums)
+static int add_up(const struct event_sum_list *from, struct pair_sums *sums)
 {
 	int error = 0;
 
@@ -714,7 +627,7 @@ int slice_part_each(const struct slice_part *p,
 	while (!error && (sum = pair_sums_next(&sums, &n))) {
 		const struct event_pair pair = {sum->first, sum->second};
 		const struct gather_sum whole = {
-			event_keys_at(&p->sums->keys, pair), sum->count, sum->time_ns};
+			event_keys_at(&p->sums->all.keys, pair), sum->count, sum->time_ns};
 
 		error = hand(p, &whole, handle, arg);
 	}

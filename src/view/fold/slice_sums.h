@@ -22,24 +22,12 @@
 #pragma once
 
 #include "profile/clip.h"
-#include "view/fold/keys.h"
+#include "view/fold/event_sums.h"
 #include "view/fold/options.h"
 
-#define SLICE_TIME_BITS	 44
-#define SLICE_COUNT_BITS (64 - SLICE_TIME_BITS)
-
-/* Of a pair of keys of the slice; there may be several of one pair. */
-struct slice_sum {
-	struct event_pair pair;
-	uint64_t time_ns : SLICE_TIME_BITS;
-	uint64_t count : SLICE_COUNT_BITS; /* of work what begins there */
-};
-
-struct slice_vec vec(struct slice_sum);
-
 struct slice {
-	struct slice_vec sums;
-	struct slice_vec calls; /* which have no time: few ask for them */
+	struct event_sum_list sums;
+	struct event_sum_list calls; /* which have no time: few ask for them */
 };
 
 /* Samples of instructions of one window. */
@@ -54,32 +42,18 @@ struct slice_spread {
 	uint64_t end_ns, time_ns;
 };
 
-/* What is still to be added to the sums: what these read is all over memory, and of a group it is
- * loaded together. */
-#define SLICE_WAITING 32
-
-struct slice_waiting {
-	struct gather_key key;
-	uint32_t slice, count;
-	uint64_t time_ns;
-};
-
 struct slice_sums {
 	uint64_t start_ns, width_ns;
 	uint32_t count; /* of slices; the first and the last are all that is before and behind */
 	struct slice *items;
 	struct profile_span *spans; /* of the slices */
 	struct profile_clip cut;    /* at their edges */
-	struct event_keys keys;
-	uint32_t *places; /* by hash of a pair: of the sum that was added to last, in its slice */
+	struct event_sums all;
 	size_t keys_max, sums_max; /* may be set to less before the first event */
-	struct slice_waiting waiting[SLICE_WAITING];
-	size_t waiting_count;
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled;		/* by thread */
 	struct vec(struct slice_stalls) stalls; /* of the window that is read */
 	uint32_t window;
-	size_t sums;	   /* of all slices, kept */
 	uint64_t total_ns; /* of all of them */
 	bool callless;	   /* calls have no sums */
 	bool stackless;	   /* keys are without stacks: no parts are made of them */

@@ -103,15 +103,15 @@ static int add_nodes(struct tree *t, const struct slice_sums *s, const struct pr
 	int error = event_nodes_init(&adding, r, &options, t);
 
 	for (size_t n = 0; !error && n < m->code_count; n++) {
-		struct gather_key key = event_key_for(&s->keys.codes.items.items[n], &options);
+		struct gather_key key = event_key_for(&s->all.keys.codes.items.items[n], &options);
 
 		if (is_shown(&key))
 			error = event_nodes_add_code(&adding, &key, &m->codes[n]);
 	}
 	for (size_t n = 0; !error && n < m->rest_count; n++)
-		if (is_shown(&s->keys.rests.items.items[n]))
+		if (is_shown(&s->all.keys.rests.items.items[n]))
 			error = event_nodes_add_top(
-				&adding, &s->keys.rests.items.items[n], &m->rests[n]);
+				&adding, &s->all.keys.rests.items.items[n], &m->rests[n]);
 	for (size_t n = 0; !error && n < m->spread_count; n++)
 		error = event_nodes_add(&adding, &s->spreads.items[n].key, &m->spreads[n]);
 	event_nodes_release(&adding);
@@ -120,8 +120,8 @@ static int add_nodes(struct tree *t, const struct slice_sums *s, const struct pr
 
 static int begin(struct heat_function *f, const struct slice_sums *s, struct marking *m)
 {
-	m->code_count = s->keys.codes.items.count;
-	m->rest_count = s->keys.rests.items.count;
+	m->code_count = s->all.keys.codes.items.count;
+	m->rest_count = s->all.keys.rests.items.count;
 	m->spread_count = s->spreads.count;
 	m->codes = calloc(m->code_count + 1, sizeof(*m->codes));
 	m->rests = calloc(m->rest_count + 1, sizeof(*m->rests));

@@ -170,14 +170,14 @@ static int place_key(struct making *m, size_t n, const struct gather_key *key)
 static int place_keys(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t count = s->keys.rests.items.count;
+	size_t count = s->all.keys.rests.items.count;
 	int error = 0;
 
 	if (m->wanted->of == HEAT_FUNCTION)
 		error = heat_function_find(&m->function, s, m->reader, m->wanted->function);
 	m->h->functions = m->function.names;
 	for (size_t n = 0; !error && n < count; n++)
-		error = place_key(m, n, &s->keys.rests.items.items[n]);
+		error = place_key(m, n, &s->all.keys.rests.items.items[n]);
 	for (size_t n = 0; !error && n < s->spreads.count; n++)
 		if (m->wanted->of == HEAT_FUNCTION && !m->function.spreads[n])
 			m->line_of[count + n] = NO_ROW;
@@ -186,7 +186,7 @@ static int place_keys(struct making *m)
 	return error;
 }
 
-static uint32_t line_of_sum(const struct making *m, const struct slice_sum *sum)
+static uint32_t line_of_sum(const struct making *m, const struct event_sum *sum)
 {
 	if (m->wanted->of == HEAT_FUNCTION && !heat_function_has(&m->function, sum->pair))
 		return NO_ROW;
@@ -217,7 +217,7 @@ static uint64_t spread_part(
 static void add_totals(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t keys = s->keys.rests.items.count;
+	size_t keys = s->all.keys.rests.items.count;
 
 	for (uint32_t n = 1; n <= inner(s); n++)
 		vec_foreach (sum, &s->items[n].sums) {
@@ -278,7 +278,7 @@ static void add_slices(struct making *m)
 static int add_cells(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t keys = s->keys.rests.items.count;
+	size_t keys = s->all.keys.rests.items.count;
 	uint64_t *each = calloc(m->h->columns, sizeof(*each)), passing = 0;
 	struct heat_row *last = m->h->rows.count ? &m->h->rows.items[m->h->rows.count - 1] : NULL;
 
@@ -399,7 +399,7 @@ static int make_rows(struct making *m, struct line **order)
 
 static int make(struct making *m)
 {
-	size_t keys = m->sums->keys.rests.items.count + m->sums->spreads.count;
+	size_t keys = m->sums->all.keys.rests.items.count + m->sums->spreads.count;
 	struct line **order;
 	int error;
 
