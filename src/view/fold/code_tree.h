@@ -6,7 +6,7 @@
  *	node	0 is the root; a node's number is greater than its parent's
  *	leaf	the node of a code (keys.h)
  *
- * Owned by the caller, and made when it is first asked for.
+ * Owned by the caller.
  */
 #pragma once
 

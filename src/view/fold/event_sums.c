@@ -70,16 +70,17 @@ int event_sums_put(struct event_sums *s, struct event_sum_list *to, struct event
 	return large_push(to, sum) ? short_memory() : 0;
 }
 
-static int add_one(
-	struct event_sums *s, const struct event_sum_waiting *w, struct event_pair pair)
+static int add_one(struct event_sums *s, const struct event_sum_waiting *w, struct event_pair pair)
 {
 	uint64_t time_ns = w->time_ns;
 	int error = 0;
 
 	for (; !error && time_ns > TIME_MAX; time_ns -= TIME_MAX)
 		error = event_sums_put(s, w->to, (struct event_sum){pair, TIME_MAX, 0});
-	return error ?: event_sums_put(s, w->to,
-			(struct event_sum){pair, time_ns & TIME_MAX, w->count & COUNT_MAX});
+	return error
+		       ?: event_sums_put(s, w->to,
+				  (struct event_sum){
+					  pair, time_ns & TIME_MAX, w->count & COUNT_MAX});
 }
 
 int event_sums_rest(struct event_sums *s)

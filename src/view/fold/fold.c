@@ -24,6 +24,7 @@
 #define SUBJECT "the flame graph"
 
 #define TOP_LEFT_OUT UINT32_MAX
+#define CUTS_MAX     4
 #define AHEAD	     16 /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
@@ -35,6 +36,7 @@ struct side {
 /* Of the rest of a key: that of its sums, and the one where their code is left out. */
 struct side_ids {
 	uint32_t whole, cut;
+	uint32_t cut_number; /* among the different ones */
 };
 
 struct folding {
@@ -43,6 +45,11 @@ struct folding {
 	struct tree *sides; /* bases and tops, from the root on */
 	struct interner *side_ids;
 	struct side_ids *of; /* by rest */
+	struct vec(uint32_t) cuts;
+	bool samples; /* there are some */
+	/* Of each code, for each of the cuts; where there are many of these, for all together. */
+	uint64_t *code_times, *code_samples;
+	size_t columns;
 	uint64_t *times;     /* by node of the code tree */
 	uint32_t *kept;	     /* by node: itself, or the next one towards the root that is kept */
 	uint32_t *code_kept; /* by code: twice that, and 1 where it is not its leaf */
@@ -64,6 +71,9 @@ static void release(struct folding *x)
 	tree_free(x->sides);
 	interner_free(x->side_ids);
 	free(x->of);
+	vec_release(&x->cuts);
+	free(x->code_times);
+	free(x->code_samples);
 	free(x->times);
 	free(x->kept);
 	free(x->code_kept);
@@ -92,6 +102,16 @@ static const struct side *side_of(const struct folding *x, uint32_t id)
 	return (const void *)interner_get(x->side_ids, id, NULL);
 }
 
+static int number_cut(struct folding *x, struct side_ids *ids)
+{
+	for (ids->cut_number = 0; ids->cut_number < x->cuts.count; ids->cut_number++)
+		if (x->cuts.items[ids->cut_number] == ids->cut)
+			return 0;
+	if (x->cuts.count > CUTS_MAX)
+		return 0;
+	return vec_push(&x->cuts, ids->cut) ? short_memory() : 0;
+}
+
 static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
 {
 	struct gather_key key = event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
@@ -102,7 +122,9 @@ static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
 	error = error ?: event_nodes_add_top(nodes, &key, &side.top);
 	error = error ?: number_side(x, &side, &x->of[rest].whole);
 	side.top = TOP_LEFT_OUT;
-	return error ?: number_side(x, &side, &x->of[rest].cut);
+	error = error ?: number_side(x, &side, &x->of[rest].cut);
+	x->samples |= side.sampled;
+	return error ?: number_cut(x, &x->of[rest]);
 }
 
 static int find_sides(struct folding *x)
@@ -125,57 +147,95 @@ static int find_sides(struct folding *x)
 
 /* ------------------------------------------------------------------ time of the code */
 
-static int add_more(const struct fold *f, uint64_t *by_code)
+static bool has_columns(const struct folding *x)
+{
+	return x->cuts.count <= CUTS_MAX;
+}
+
+static size_t cell_of(const struct folding *x, struct event_pair pair)
+{
+	size_t first = pair.code * x->columns;
+
+	return has_columns(x) ? first + x->of[pair.rest].cut_number : first;
+}
+
+static int add_more(struct folding *x)
 {
 	const struct pair_sum *more;
 	uint64_t all = 0;
 	size_t n = 0;
 
-	while ((more = pair_sums_next(&f->more, &n))) {
-		if (!f->shown[more->second])
+	while ((more = pair_sums_next(&x->f->more, &n))) {
+		size_t cell = cell_of(x, (struct event_pair){more->first, more->second});
+
+		if (!x->f->shown[more->second])
 			continue;
-		by_code[more->first] += more->time_ns;
+		x->code_times[cell] += more->time_ns;
+		if (x->samples)
+			x->code_samples[cell] += more->count;
 		if (__builtin_add_overflow(all, more->time_ns, &all))
 			return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
 	}
 	return 0;
 }
 
-static void add_slice_times(const struct fold *f, const struct event_sum_list *sums,
-	uint64_t *by_code, struct tree_sizes *sizes)
+static void add_slice_times(
+	struct folding *x, const struct event_sum_list *sums, struct tree_sizes *sizes)
 {
 	const struct event_sum *sum = sums->items;
 
 	for (size_t n = 0; n < sums->count; n++, sum++) {
-		uint64_t time_ns = f->shown[sum->pair.rest] ? sum->time_ns : 0;
+		size_t cell = cell_of(x, sum->pair);
 
 		if (n + AHEAD < sums->count)
-			__builtin_prefetch(&by_code[sum[AHEAD].pair.code], 1);
-		by_code[sum->pair.code] += time_ns;
-		if (f->merged)
-			tree_sizes_add(sizes, time_ns);
+			__builtin_prefetch(&x->code_times[sum[AHEAD].pair.code * x->columns], 1);
+		if (!x->f->shown[sum->pair.rest])
+			continue;
+		x->code_times[cell] += sum->time_ns;
+		if (x->samples)
+			x->code_samples[cell] += sum->count;
+		if (x->f->merged)
+			tree_sizes_add(sizes, sum->time_ns);
 	}
+}
+
+static uint64_t *new_cells(const struct folding *x)
+{
+	size_t count = (x->f->codes->leaf_count + 1) * x->columns;
+	uint64_t *cells = calloc(count, sizeof(*cells));
+
+	large_advise(cells, count * sizeof(*cells));
+	return cells;
+}
+
+static uint64_t time_of_code(const struct folding *x, size_t code)
+{
+	uint64_t sum = 0;
+
+	for (size_t n = 0; n < x->columns; n++)
+		sum += x->code_times[code * x->columns + n];
+	return sum;
 }
 
 static int add_times(struct folding *x, struct tree_sizes *sizes)
 {
 	const struct fold *f = x->f;
 	size_t codes = f->codes->leaf_count;
-	uint64_t *by_code = calloc(codes + 1, sizeof(*by_code));
 	int error;
 
-	if (!by_code)
+	x->columns = has_columns(x) && x->cuts.count ? x->cuts.count : 1;
+	x->code_times = new_cells(x);
+	x->code_samples = x->samples ? new_cells(x) : NULL;
+	if (!x->code_times || (x->samples && !x->code_samples))
 		return short_memory();
-	large_advise(by_code, codes * sizeof(*by_code));
 	for (uint32_t i = 0; i < f->slice_count; i++)
-		add_slice_times(f, &f->slices[i].sums, by_code, sizes);
-	error = add_more(f, by_code);
+		add_slice_times(x, &f->slices[i].sums, sizes);
+	error = add_more(x);
 	for (size_t n = 0; n < codes; n++) {
 		if (n + AHEAD < codes)
 			__builtin_prefetch(&x->times[f->codes->leaves[n + AHEAD]], 1);
-		x->times[f->codes->leaves[n]] += by_code[n];
+		x->times[f->codes->leaves[n]] += time_of_code(x, n);
 	}
-	free(by_code);
 	return error;
 }
 
@@ -214,10 +274,8 @@ static int choose_kept(struct folding *x)
 		x->kept[n] = large ? n : x->kept[t->nodes[n].parent];
 		left_out += !large && x->times[n];
 	}
-	if (left_out) {
-		x->result->least = least;
-		x->result->left_out = left_out;
-	}
+	x->result->least = least > 1 ? least : 0;
+	x->result->left_out = left_out;
 	choose_codes(x);
 	return 0;
 }
@@ -233,7 +291,7 @@ static int add_sum(struct folding *x, struct event_pair pair, uint64_t time_ns, 
 {
 	uint32_t kept = x->code_kept[pair.code];
 
-	if (!x->f->shown[pair.rest] || !time_ns)
+	if (!x->f->shown[pair.rest] || !time_ns || (kept & 1 && has_columns(x)))
 		return 0;
 	return pair_sums_add(&x->at,
 		(struct pair_sum){kept >> 1, side_id_of(x, kept, pair.rest), time_ns, count, 0});
@@ -243,7 +301,8 @@ static void prefetch_sum(const struct folding *x, struct event_pair pair)
 {
 	uint32_t kept = x->code_kept[pair.code];
 
-	pair_sums_prefetch(&x->at, kept >> 1, side_id_of(x, kept, pair.rest));
+	if (!(kept & 1 && has_columns(x)))
+		pair_sums_prefetch(&x->at, kept >> 1, side_id_of(x, kept, pair.rest));
 }
 
 static int add_slice(struct folding *x, const struct slice *slice)
@@ -258,6 +317,27 @@ static int add_slice(struct folding *x, const struct slice *slice)
 		if (n + AHEAD < count)
 			prefetch_sum(x, sums[n + AHEAD].pair);
 		error = add_sum(x, sums[n].pair, sums[n].time_ns, sums[n].count);
+	}
+	return error;
+}
+
+/* What is left out of a code, without a look at each sum. */
+static int add_cuts(struct folding *x)
+{
+	size_t codes = has_columns(x) ? x->f->codes->leaf_count : 0;
+	int error = 0;
+
+	for (size_t code = 0; !error && code < codes; code++) {
+		const uint64_t *times = &x->code_times[code * x->columns];
+		uint32_t kept = x->code_kept[code];
+
+		for (size_t n = 0; !error && kept & 1 && n < x->cuts.count; n++)
+			if (times[n])
+				error = pair_sums_add(&x->at,
+					(struct pair_sum){kept >> 1, x->cuts.items[n], times[n],
+						x->samples ? x->code_samples[code * x->columns + n]
+							   : 0,
+						0});
 	}
 	return error;
 }
@@ -384,6 +464,10 @@ static int add_result(struct folding *x, const struct pair_sum *sum)
 
 	if (!error && side->top == TOP_LEFT_OUT)
 		return tree_add_left_out(tree, node, &left_out);
+	if (!error && side->top && sum->time_ns < x->result->least) {
+		x->result->left_out++;
+		return tree_add_left_out(tree, node, &left_out);
+	}
 	error = error ?: add_side(x, 0, side->top, &node);
 	error = error ?: tree_add_time(tree, node, sum->time_ns);
 	return error || !samples ? error : tree_add_samples(tree, node, samples);
@@ -426,6 +510,7 @@ static int make(struct folding *x)
 	x->times = NULL;
 	x->kept = NULL;
 	error = error ?: add_sums(x);
+	error = error ?: add_cuts(x);
 	return error ?: add_results(x);
 }
 
