@@ -227,9 +227,8 @@ static int add_op(struct event_nodes *n, uint32_t *node, const struct profile_op
 	return add_frame(n, node, TREE_GPU_KERNEL, 0, profile_string(n->reader, op->name, NULL));
 }
 
-static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
+static int add_place(struct event_nodes *n, uint32_t *node, const struct profile_op *op)
 {
-	const struct profile_op *op = profile_op(n->reader, key->op);
 	int error = 0;
 
 	if (op && n->options->by & VIEW_BY_DEVICE) {
@@ -242,6 +241,14 @@ static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gath
 	}
 	if (!error && op && n->options->by & VIEW_BY_STREAM)
 		error = add_frame(n, node, TREE_STREAM, op->stream, "stream");
+	return error;
+}
+
+static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_op *op = profile_op(n->reader, key->op);
+	int error = add_place(n, node, op);
+
 	return error ?: add_op(n, node, op);
 }
 
@@ -294,6 +301,11 @@ int event_nodes_add_top(struct event_nodes *n, const struct gather_key *key, uin
 		return add_frame(n, node, TREE_GPU_PENDING, 0,
 			key->reason == PENDING_FAILED ? "Failed" : "Pending");
 	return 0;
+}
+
+int event_nodes_add_place(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
+{
+	return add_place(n, node, profile_op(n->reader, key->op));
 }
 
 int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)

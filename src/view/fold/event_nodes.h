@@ -42,6 +42,8 @@ int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_
 int event_nodes_add_base(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node);
 int event_nodes_add_code(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
 int event_nodes_add_top(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
+/* Of the work only the device and the stream. */
+int event_nodes_add_place(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
 
 /* The node of a thread or its process, whichever the options show. */
 int event_nodes_add_task(struct event_nodes *n, uint32_t thread, uint32_t *ret_node);

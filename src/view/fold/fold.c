@@ -50,6 +50,7 @@ struct folding {
 	/* Of each code, for each of the cuts; where there are many of these, for all together. */
 	uint64_t *code_times, *code_samples;
 	size_t columns;
+	bool whole_codes;    /* some have time on their leaf */
 	uint64_t *times;     /* by node of the code tree */
 	uint32_t *kept;	     /* by node: itself, or the next one towards the root that is kept */
 	uint32_t *code_kept; /* by code: twice that, and 1 where it is not its leaf */
@@ -250,6 +251,7 @@ static void choose_codes(struct folding *x)
 		if (n + AHEAD < t->leaf_count)
 			__builtin_prefetch(&x->kept[t->leaves[n + AHEAD]]);
 		x->code_kept[n] = kept << 1 | (kept != t->leaves[n]);
+		x->whole_codes |= kept == t->leaves[n] && time_of_code(x, n);
 	}
 }
 
@@ -348,6 +350,8 @@ static int add_sums(struct folding *x)
 	size_t n = 0;
 	int error = 0;
 
+	if (!x->whole_codes && has_columns(x))
+		return 0;
 	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
 		error = add_slice(x, &x->f->slices[i]);
 	while (!error && (more = pair_sums_next(&x->f->more, &n)))
@@ -492,7 +496,7 @@ static int add_results(struct folding *x)
 	return error;
 }
 
-static int make(struct folding *x)
+static int choose(struct folding *x)
 {
 	size_t nodes = x->f->codes->node_count;
 	int error = find_sides(x);
@@ -509,9 +513,23 @@ static int make(struct folding *x)
 	free(x->kept);
 	x->times = NULL;
 	x->kept = NULL;
-	error = error ?: add_sums(x);
-	error = error ?: add_cuts(x);
-	return error ?: add_results(x);
+	return error;
+}
+
+int fold_choose(const struct fold *f, uint32_t **ret_kept, uint64_t *ret_least)
+{
+	struct view_result result = {0};
+	struct folding x = {.f = f, .result = &result};
+	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
+
+	error = error ?: choose(&x);
+	if (!error) {
+		*ret_kept = x.code_kept;
+		*ret_least = result.least;
+		x.code_kept = NULL;
+	}
+	release(&x);
+	return error;
 }
 
 int fold_add(const struct fold *f, struct view_result *ret)
@@ -519,7 +537,10 @@ int fold_add(const struct fold *f, struct view_result *ret)
 	struct folding x = {.f = f, .result = ret};
 	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
 
-	error = error ?: make(&x);
+	error = error ?: choose(&x);
+	error = error ?: add_sums(&x);
+	error = error ?: add_cuts(&x);
+	error = error ?: add_results(&x);
 	release(&x);
 	return error;
 }

@@ -32,6 +32,9 @@ struct fold {
 };
 
 void fold_release(struct fold *f);
+/* By code: twice its last node from the root that is kept, and 1 where that is not its leaf. To be
+ * freed. *ret_least: less than that is not kept. 0 or -errno with error_text. */
+int fold_choose(const struct fold *f, uint32_t **ret_kept, uint64_t *ret_least);
 /* Adds all that is shown and has time to the tree of the result, and says what was left out.
  * 0 or -errno with error_text. */
 int fold_add(const struct fold *f, struct view_result *ret);

@@ -615,26 +615,31 @@ uint64_t tree_sizes_least(const struct tree_sizes *s, uint64_t most)
 	return bits ? (uint64_t)1 << bits : 1;
 }
 
-static int add_left_out(
-	struct tree *t, uint32_t node, enum tree_kind kind, uint64_t time, uint64_t samples)
+int tree_add_left_out_node(struct tree *t, uint32_t parent, bool gpu, uint32_t *ret_node)
 {
 	static const char name[] = "(frames left out)";
 	uint32_t frame;
-	int error;
+	int error = tree_add_frame(
+		t, gpu ? TREE_LEFT_OUT_GPU : TREE_LEFT_OUT, 0, name, sizeof(name) - 1, &frame);
 
-	if (!time)
-		return 0;
-	error = tree_add_frame(t, kind, 0, name, sizeof(name) - 1, &frame);
-	error = error ?: tree_add_child(t, node, frame, &node);
-	error = error ?: tree_add_time(t, node, time);
+	return error ?: tree_add_child(t, parent, frame, ret_node);
+}
+
+static int add_left_out(struct tree *t, uint32_t node, bool gpu, uint64_t time, uint64_t samples)
+{
+	int error = time ? tree_add_left_out_node(t, node, gpu, &node) : 0;
+
+	if (error || !time)
+		return error;
+	error = tree_add_time(t, node, time);
 	return error || !samples ? error : tree_add_samples(t, node, samples);
 }
 
 int tree_add_left_out(struct tree *t, uint32_t node, const struct tree_time *time)
 {
-	int error = add_left_out(t, node, TREE_LEFT_OUT, time->cpu, time->samples);
+	int error = add_left_out(t, node, false, time->cpu, time->samples);
 
-	return error ?: add_left_out(t, node, TREE_LEFT_OUT_GPU, time->gpu, 0);
+	return error ?: add_left_out(t, node, true, time->gpu, 0);
 }
 
 /* Takes the children of a node that are too little from it, and says what they have. */

@@ -174,6 +174,8 @@ static inline void tree_sizes_add(struct tree_sizes *s, uint64_t time)
 /* The least power of two below which nodes must be left out for at most `most` to be left; 1 where
  * all can stay. */
 uint64_t tree_sizes_least(const struct tree_sizes *s, uint64_t most);
+/* The node for such time of one of the kinds above. */
+int tree_add_left_out_node(struct tree *t, uint32_t parent, bool gpu, uint32_t *ret_node);
 /* Adds time on a node that is of frames that are left out, and samples that it is known from. */
 int tree_add_left_out(struct tree *t, uint32_t node, const struct tree_time *time);
 /*
