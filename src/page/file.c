@@ -27,9 +27,10 @@
 #define COLUMNS_MIN 256
 #define CELLS_MAX   4000000
 #define BOXES_MAX   500000
-#define NODES_PART  8  /* of the limit that nodes of flame graphs may take, where it is met */
-#define NODE_BYTES  12 /* about */
-#define HEATS_PART  64 /* of the limit that heatmaps by row may take, at most */
+#define NODES_PART  8	 /* of the limit that nodes of flame graphs may take, where it is met */
+#define NODE_BYTES  12	 /* about */
+#define FRAME_BYTES 2000 /* with the sums of all slices, about */
+#define HEATS_PART  64	 /* of the limit that heatmaps by row may take, at most */
 /* Of the limit that single events may take, in bytes for one: a fourth, and an eighth. */
 #define ITEM_BYTES   (4 * 24)
 #define END_BYTES    (8 * 24)
@@ -113,6 +114,15 @@ static bool keeps_box(const void *file, const struct timeline_box *box)
 
 	return box->end_ns - box->begin_ns >=
 	       2 * f->columns.width_ns * ages_together(&f->columns, first);
+}
+
+/* All, where that has a chance to fit. */
+static void choose_frames(struct page_file *f)
+{
+	size_t most = limit_of(f) / FRAME_BYTES;
+
+	if (recording_now(f->recording)->sums.all.keys.codes.items.count > most)
+		f->frames_max = most > 1 ? most : 1;
 }
 
 static int make_axis(struct page_file *f)
@@ -349,6 +359,7 @@ static int make_parts(struct page_file *f)
 			"there are too many different stacks for a page with all of its data, "
 			"which 'xpuprof view' shows");
 	choose_columns(f);
+	choose_frames(f);
 	assets_file_head(&f->head);
 	assets_file_end(&f->end);
 	error = make_names(f);

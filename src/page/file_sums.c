@@ -41,7 +41,7 @@ struct file_sums {
 	uint32_t *kept;	  /* by code: see fold_choose */
 	uint32_t *places; /* by rest */
 	struct interner *place_ids;
-	struct vec(uint32_t) rests; /* by place: the first */
+	struct vec(uint32_t) rests; /* by place, less 1: the first */
 	struct map nodes;    /* code << 32 | rest, or of what is left out -> node; 0: not shown */
 	struct node_sum *of; /* by node: of one slice */
 	struct vec(uint32_t) in; /* nodes of that */
@@ -60,7 +60,7 @@ static const struct gather_key *rest_of(const struct file_sums *f, uint64_t id)
 {
 	const struct gather_key *rests = f->sums->all.keys.rests.items.items;
 
-	return &rests[id & IS_CUT ? f->rests.items[(uint32_t)id] : (uint32_t)id];
+	return &rests[id & IS_CUT ? f->rests.items[(uint32_t)id - 1] : (uint32_t)id];
 }
 
 static bool is_shown(const struct gather_key *rest)
