@@ -455,6 +455,12 @@ static int node_of(struct folding *x, uint32_t base, uint32_t at, uint32_t *ret)
 	return error;
 }
 
+/* Above others there may be more, which together are not too little. */
+static bool stands_alone(const struct folding *x, uint32_t top)
+{
+	return top && tree_nodes(x->sides)[top].parent == TREE_ROOT_NODE;
+}
+
 static int add_result(struct folding *x, const struct pair_sum *sum)
 {
 	const struct side *side = side_of(x, sum->second);
@@ -468,7 +474,7 @@ static int add_result(struct folding *x, const struct pair_sum *sum)
 
 	if (!error && side->top == TOP_LEFT_OUT)
 		return tree_add_left_out(tree, node, &left_out);
-	if (!error && side->top && sum->time_ns < x->result->least) {
+	if (!error && stands_alone(x, side->top) && sum->time_ns < x->result->least) {
 		x->result->left_out++;
 		return tree_add_left_out(tree, node, &left_out);
 	}
