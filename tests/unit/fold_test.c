@@ -136,8 +136,8 @@ static void add_plainly(
 	profile_reader_close(r);
 }
 
-static void add_folded(const struct profile_reader *done, const struct view_options *o,
-	bool merged, struct view_result *result)
+static void add_folded(const struct profile_reader *done, const struct view_options *o, bool merged,
+	struct view_result *result)
 {
 	bool shown[THREADS * (OPS * 2 + 1) + 1];
 	struct slice slices[SLICES] = {0};

@@ -92,9 +92,9 @@ int event_sums_rest(struct event_sums *s)
 
 	s->waiting_count = 0;
 	for (size_t i = 0; i < count; i++)
-		event_keys_prefetch_more(&s->keys, &waiting[i].key);
+		event_keys_go_on(&s->keys, &waiting[i].key);
 	for (size_t i = 0; !error && i < count; i++) {
-		error = event_keys_add(&s->keys, &waiting[i].key, &pairs[i]);
+		error = event_keys_end(&s->keys, &waiting[i].key, &pairs[i]);
 		if (!error)
 			__builtin_prefetch(place_of(s, pairs[i]), 1);
 	}
@@ -112,8 +112,12 @@ int event_sums_rest(struct event_sums *s)
 int event_sums_add(struct event_sums *s, struct event_sum_list *to, const struct gather_key *whole,
 	uint64_t time_ns, uint32_t count)
 {
-	event_keys_prefetch(&s->keys, whole);
-	s->waiting[s->waiting_count++] = (struct event_sum_waiting){to, *whole, count, time_ns};
+	struct event_sum_waiting *w = &s->waiting[s->waiting_count++];
+
+	w->to = to;
+	w->count = count;
+	w->time_ns = time_ns;
+	event_keys_begin(&s->keys, whole, &w->key);
 	return s->waiting_count < EVENT_SUMS_WAITING ? 0 : event_sums_rest(s);
 }
 

@@ -24,7 +24,7 @@ struct event_sum_list vec(struct event_sum);
 
 struct event_sum_waiting {
 	struct event_sum_list *to;
-	struct gather_key key;
+	struct event_keys_step key;
 	uint32_t count;
 	uint64_t time_ns;
 };

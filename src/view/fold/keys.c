@@ -15,13 +15,18 @@ void keys_release(struct keys *k)
 	*k = (struct keys){0};
 }
 
-static uint32_t *find(const struct keys *k, const struct gather_key *key)
+static uint32_t *find_hashed(const struct keys *k, const struct gather_key *key, uint64_t hash)
 {
-	size_t i = gather_hash(key) & k->mask;
+	size_t i = hash & k->mask;
 
 	while (k->index[i] && memcmp(&k->items.items[k->index[i] - 1], key, sizeof(*key)))
 		i = (i + 1) & k->mask;
 	return &k->index[i];
+}
+
+static uint32_t *find(const struct keys *k, const struct gather_key *key)
+{
+	return find_hashed(k, key, gather_hash(key));
 }
 
 static int grow(struct keys *k)
@@ -41,7 +46,7 @@ static int grow(struct keys *k)
 	return 0;
 }
 
-int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
+static int add_hashed(struct keys *k, const struct gather_key *key, uint64_t hash, uint32_t *ret)
 {
 	uint32_t *slot;
 	int error;
@@ -51,7 +56,7 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 		if (error)
 			return error;
 	}
-	slot = find(k, key);
+	slot = find_hashed(k, key, hash);
 	if (!*slot) {
 		if (vec_push(&k->items, *key))
 			return error_set(-ENOMEM, "not enough memory for the events");
@@ -59,6 +64,11 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 	}
 	*ret = *slot - 1;
 	return 0;
+}
+
+int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
+{
+	return add_hashed(k, key, gather_hash(key), ret);
 }
 
 bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret)
@@ -99,30 +109,30 @@ static struct gather_key rest_of(const struct gather_key *whole)
 	return rest;
 }
 
-int event_keys_add(struct event_keys *k, const struct gather_key *whole, struct event_pair *ret)
+void event_keys_begin(
+	const struct event_keys *k, const struct gather_key *whole, struct event_keys_step *ret)
 {
-	const struct gather_key code = code_of(whole), rest = rest_of(whole);
-	int error = keys_add(&k->codes, &code, &ret->code);
-
-	return error ?: keys_add(&k->rests, &rest, &ret->rest);
+	ret->code = code_of(whole);
+	ret->rest = rest_of(whole);
+	ret->hash = gather_hash(&ret->code);
+	if (k->codes.index)
+		__builtin_prefetch(&k->codes.index[ret->hash & k->codes.mask]);
 }
 
 /* There are few rests. */
-void event_keys_prefetch(const struct event_keys *k, const struct gather_key *whole)
+void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *step)
 {
-	const struct gather_key code = code_of(whole);
-
-	if (k->codes.index)
-		__builtin_prefetch(&k->codes.index[gather_hash(&code) & k->codes.mask]);
-}
-
-void event_keys_prefetch_more(const struct event_keys *k, const struct gather_key *whole)
-{
-	const struct gather_key code = code_of(whole);
-	uint32_t number = k->codes.index ? k->codes.index[gather_hash(&code) & k->codes.mask] : 0;
+	uint32_t number = k->codes.index ? k->codes.index[step->hash & k->codes.mask] : 0;
 
 	if (number)
 		__builtin_prefetch(&k->codes.items.items[number - 1]);
+}
+
+int event_keys_end(struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret)
+{
+	int error = add_hashed(&k->codes, &step->code, step->hash, &ret->code);
+
+	return error ?: keys_add(&k->rests, &step->rest, &ret->rest);
 }
 
 bool event_keys_find(

@@ -39,12 +39,22 @@ struct event_pair {
 };
 
 void event_keys_release(struct event_keys *k);
-/* As the two above, with the whole key of an event (event_whole_key). */
-int event_keys_add(struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
-/* For speed only: has what the next event_keys_add reads for this key brought into the caches, in
- * two steps, with those of other keys between them. */
-void event_keys_prefetch(const struct event_keys *k, const struct gather_key *whole);
-void event_keys_prefetch_more(const struct event_keys *k, const struct gather_key *whole);
+/*
+ * Numbers the whole key of an event (event_whole_key), in steps: what is looked up is all over
+ * memory, so of several keys at once each step is made for all before the next one.
+ */
+struct event_keys_step {
+	struct gather_key code, rest;
+	uint64_t hash; /* of the code */
+};
+
+void event_keys_begin(
+	const struct event_keys *k, const struct gather_key *whole, struct event_keys_step *ret);
+void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *step);
+/* 0 or -ENOMEM with error_text. */
+int event_keys_end(
+	struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret);
+/* False: there are none of these. */
 bool event_keys_find(
 	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
 /* The whole key. */
