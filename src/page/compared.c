@@ -14,8 +14,8 @@
 #include "view/view.h"
 
 #define ROWS 200
-/* So many are made, sent and drawn in a tenth of a second, and are more than a screen shows, also of
- * what is zoomed into ten times. */
+/* So many are made, sent and drawn in a tenth of a second, and are more than a screen shows, also
+ * of what is zoomed into ten times. */
 #define FRAMES_MAX 100000
 /* What waits and samples are divided by is looked at for each stretch and key. */
 #define WALL_SPANS_MAX 10000u

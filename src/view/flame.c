@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two steps: all events are summed by the two halves of their keys (keys.h), then the sums become a
- * tree (fold.h). The first step is what ten million events cost, the second sees each distinct stack
- * and operation once. With sums that are kept (slice_sums.h) only what they do not have is read.
- * What has no time, or has a key that is not among those that are kept, is added to the tree by
- * itself.
+ * tree (fold.h). The first step is what ten million events cost, the second sees each distinct
+ * stack and operation once. With sums that are kept (slice_sums.h) only what they do not have is
+ * read. What has no time, or has a key that is not among those that are kept, is added to the tree
+ * by itself.
  */
 #include "view/flame.h"
 

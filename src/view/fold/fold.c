@@ -393,7 +393,7 @@ static int push_path(struct folding *x, size_t depth, uint32_t node)
 	return 0;
 }
 
-/* What stands on the root of `sides`, on *node of the result. The path has so many nodes already. */
+/* What stands on the root of `sides`, on *node of the result. `path`: how long that is already. */
 static int add_side(struct folding *x, size_t path, uint32_t side, uint32_t *node)
 {
 	const struct tree_node *nodes = tree_nodes(x->sides);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Which event it is (view/fold/keys.h: rest) decides which row each sum has, or none; of the heatmap
- * of a function, where in the program it is as well (code). What the rows have in all is added up
- * first, so that only the largest need cells. */
+/* Which event it is (view/fold/keys.h: rest) decides which row each sum has, or none; of the
+ * heatmap of a function, where in the program it is as well (code). What the rows have in all is
+ * added up first, so that only the largest need cells. */
 #include "view/heat/heat.h"
 
 #include <errno.h>
