@@ -29,14 +29,15 @@
 #include "profile/reader.h"
 #include "random.h"
 
-#define THREADS	  8
-#define INSTANCES 2
-#define STACKS	  3000
-#define DEPTH	  25
-#define OPS	  300
-#define BATCH	  1000
-#define SHAPES	  65536 /* distinct pairs, drawn before the clock starts */
-#define MAX_RUNS  100
+#define THREADS	    8
+#define INSTANCES   2
+#define STACKS	    3000
+#define DEPTH	    25
+#define FORKS_DEPTH 5
+#define OPS	    300
+#define BATCH	    1000
+#define SHAPES	    65536 /* distinct pairs, drawn before the clock starts */
+#define MAX_RUNS    100
 
 /* What is random about a pair. */
 struct shape {
@@ -92,6 +93,15 @@ static uint32_t add_string(struct bench *b, const char *format, unsigned int num
 	return id;
 }
 
+/* Few stacks have many branches near the root. Of many, each frame from FORKS_DEPTH on is one of
+ * two functions: there are a million, and so many tables have room for. */
+static uint32_t function_at(const struct bench *b, uint32_t depth)
+{
+	if (b->stack_count == STACKS)
+		return random_below(1 + depth * depth);
+	return depth < FORKS_DEPTH ? 0 : random_below(2);
+}
+
 /* Stacks share their roots, as those of a program do. */
 static void add_stacks(struct bench *b)
 {
@@ -106,11 +116,12 @@ static void add_stacks(struct bench *b)
 	for (uint32_t i = 0; i < b->stack_count; i++) {
 		uint32_t node = 0;
 
-		for (int depth = 0; depth < DEPTH; depth++) {
-			uint32_t location;
+		for (uint32_t depth = 0; depth < DEPTH; depth++) {
+			uint32_t function = function_at(b, depth), location;
 
-			l.address = (uint64_t)depth << 12 |
-				    random_below(1 + (uint32_t)(depth * depth)) << 4;
+			l.address = (uint64_t)depth << 12 | function << 4;
+			if (b->stack_count != STACKS)
+				l.name = add_string(b, "function_%u", depth << 12 | function);
 			check(profile_add_location(b->writer, &l, &location));
 			check(profile_add_stack_node(b->writer, node, location, &node));
 		}
@@ -267,9 +278,9 @@ static void write_profile(const char *path, uint64_t pairs, uint32_t stacks, str
 	check(profile_writer_open(&b.writer, path));
 	check(profile_set_meta(b.writer, META_COMMAND, "bench/pipeline"));
 	check(profile_set_meta(b.writer, META_SIMULATED, "1"));
-	add_stacks(&b);
 	add_tasks(&b);
 	add_ops(&b);
+	add_stacks(&b);
 	draw_shapes(&b);
 	check(correlator_new(&b.correlator, b.writer, &options));
 	b.sink = correlator_events(b.correlator);

@@ -47,6 +47,8 @@ static const struct {
 	[TREE_DIFF_LESS] = {"less2", "less than 1/1.2"},
 	[TREE_DIFF_MUCH_LESS] = {"less3", "less than half"},
 	[TREE_DIFF_BEFORE] = {"less4", "only in the first"},
+	[TREE_LEFT_OUT] = {"note", NULL},
+	[TREE_LEFT_OUT_GPU] = {"note", NULL},
 };
 
 const char *svg_kind_class(enum tree_kind kind)
@@ -147,7 +149,8 @@ bool svg_remark(const struct svg *s, size_t n, struct buf *text)
 	}
 	if (n != v->remarks.count || !s->left_out)
 		return false;
-	buf_printf(text, "%llu frames with less than ", (unsigned long long)s->left_out);
+	buf_printf(text, "%s%llu frames with less than ", s->view->left_out ? "more than " : "",
+		(unsigned long long)s->left_out);
 	svg_put_time(text, s->least, s->unit);
 	buf_puts(text, " each left out of this picture");
 	return true;
@@ -172,24 +175,35 @@ static int make_labels(struct svg *s)
 	return s->labels.failed ? error_memory(SUBJECT) : 0;
 }
 
-/* The least power of two below which nodes must be left out for the rest to be few enough. */
-static void choose_least(struct svg *s)
+/* Those that are few enough. Where the view has left out some already, it did not count all. */
+static int leave_out(struct svg *s)
 {
-	const struct tree_node *nodes = tree_nodes(s->tree);
-	size_t count = tree_node_count(s->tree);
-	uint64_t by_size[65] = {0}, kept = 0;
-	int bits = 64;
+	struct tree_sizes sizes = {0};
+	int error = 0;
 
-	for (size_t i = 1; i < count; i++) {
-		uint64_t width = svg_width(s, (uint32_t)i);
-
-		by_size[width ? 64 - __builtin_clzll(width) : 0]++;
-		s->uses[nodes[i].frame] += width > 0;
+	for (uint32_t i = 1; i < tree_node_count(s->tree); i++)
+		if (!svg_is_left_out(s, i))
+			tree_sizes_add(&sizes, svg_width(s, i));
+	s->least = tree_sizes_least(&sizes, s->node_max);
+	if (s->least > 1) {
+		error = tree_leave_out(s->tree, s->least, &s->left_out);
+		tree_totals_release(&s->totals);
+		error = error ?: tree_totals_init(&s->totals, s->tree);
 	}
-	while (bits > 0 && kept + by_size[bits] <= s->node_max)
-		kept += by_size[bits--];
-	s->least = bits ? (uint64_t)1 << bits : 1;
-	s->left_out = count - 1 - by_size[0] - kept;
+	s->left_out += s->view->left_out;
+	if (s->least < s->view->least)
+		s->least = s->view->least;
+	return error;
+}
+
+static int count_uses(struct svg *s)
+{
+	s->uses = calloc(tree_frame_count(s->tree), sizeof(*s->uses));
+	if (!s->uses)
+		return error_memory(SUBJECT);
+	for (uint32_t i = 1; i < tree_node_count(s->tree); i++)
+		s->uses[tree_nodes(s->tree)[i].frame] += svg_width(s, i) > 0;
+	return 0;
 }
 
 /* Between a GPU kernel and its code, in folded text: colours show it here. */
@@ -214,11 +228,11 @@ static int prepare(struct svg *s, const struct export_options *options)
 		return error_set(
 			-EOVERFLOW, "the times add up to more than a picture can show exactly");
 	s->title = strdup(options->title ? options->title : default_title(s->view));
-	s->uses = calloc(tree_frame_count(s->tree), sizeof(*s->uses));
-	if (!s->title || !s->uses)
+	if (!s->title)
 		return error_memory(SUBJECT);
-	choose_least(s);
-	return make_labels(s);
+	error = leave_out(s);
+	error = error ?: count_uses(s);
+	return error ?: make_labels(s);
 }
 
 static void write_asset(struct svg *s, const char *start, const char *end)
@@ -253,8 +267,10 @@ static int read_view(
 	int error;
 
 	viewed.brief_waits = true;
-	if (!options->against)
+	if (!options->against) {
+		viewed.node_max = options->svg_node_max ?: SVG_NODE_MAX;
 		return view_read(path, &viewed, ret);
+	}
 	against = viewed;
 	if (options->against_range)
 		against.range = *options->against_range;

@@ -22,7 +22,7 @@
 struct svg {
 	struct output *output;
 	const struct view_result *view;
-	const struct tree *tree;
+	struct tree *tree;
 	struct tree_totals totals;
 	uint32_t *uses; /* by frame: its nodes that have time */
 	enum view_unit unit;
@@ -34,8 +34,8 @@ struct svg {
 	/* Labels of all frames, behind each other. */
 	struct buf labels;
 	size_t *label_end; /* by frame */
-	uint64_t least;	   /* nodes with less time than this are left out; at least 1 */
-	uint64_t left_out; /* how many with time were */
+	uint64_t least;	   /* nodes with less time than this were left out; at least 1 */
+	uint64_t left_out; /* how many with time were, as far as they were counted */
 };
 
 /* How kinds look: CSS class of the box, and name in the legend (NULL: not there). */
@@ -58,6 +58,11 @@ static inline uint64_t svg_width(const struct svg *s, uint32_t node)
 {
 	return (s->totals.cpu ? s->totals.cpu[node] : 0) +
 	       (s->totals.gpu ? s->totals.gpu[node] : 0);
+}
+
+static inline bool svg_is_left_out(const struct svg *s, uint32_t node)
+{
+	return tree_kind_is_left_out(tree_frames(s->tree)[tree_nodes(s->tree)[node].frame].kind);
 }
 
 /* The parts; 0 or -errno with error_text. */

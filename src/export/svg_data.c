@@ -42,65 +42,30 @@ struct data {
 	char text[4096];
 };
 
-/* The time of frames left out is in frames of this name, above their parents. The name comes behind
- * those of the tree, twice: for CPU time and for GPU time (of a kind of its own, behind the
- * tree's). */
-#define LEFT_OUT_NAME "(frames left out)"
-#define LEFT_OUT_GPU  TREE_KINDS
-
-/* The next node to write, without those that are left out and what stands on them. */
-static bool next_kept(const struct svg *s, struct tree_walk *w)
+static bool next_node(const struct svg *s, struct tree_walk *w)
 {
 	while (tree_walk_next(w)) {
-		if (svg_width(s, w->node) >= s->least)
+		if (svg_width(s, w->node))
 			return true;
 		w->skip_children = true;
 	}
 	return false;
 }
 
-/* The time above this node in frames that are left out. */
-static struct tree_time left_out_above(const struct svg *s, uint32_t node)
-{
-	const struct tree_node *nodes = tree_nodes(s->tree);
-	uint32_t child = s->left_out ? nodes[node].first_child : 0;
-	struct tree_time sum = {0};
-
-	for (; child; child = nodes[child].next_sibling)
-		if (svg_width(s, child) < s->least) {
-			struct tree_time left_out = tree_totals_of(&s->totals, child);
-
-			sum.cpu += left_out.cpu;
-			sum.gpu += left_out.gpu;
-			sum.samples += left_out.samples;
-		}
-	return sum;
-}
-
-static void count_node(struct data *d, uint32_t node)
-{
-	struct tree_time left_out = left_out_above(d->svg, node);
-
-	d->uses[tree_nodes(d->svg->tree)[node].frame]++;
-	d->nodes += 1 + (left_out.cpu > 0) + (left_out.gpu > 0);
-}
-
 static void count_uses(struct data *d)
 {
-	size_t count = tree_node_count(d->svg->tree), frames = tree_frame_count(d->svg->tree);
+	size_t frames = tree_frame_count(d->svg->tree);
 
-	count_node(d, TREE_ROOT_NODE);
-	for (size_t i = 0; i < frames && !d->svg->left_out; i++) {
+	d->uses[tree_nodes(d->svg->tree)[TREE_ROOT_NODE].frame]++;
+	d->nodes = 1;
+	for (size_t i = 0; i < frames; i++) {
 		d->uses[i] += d->svg->uses[i];
 		d->nodes += d->svg->uses[i];
 	}
-	for (uint32_t i = 1; i < count && d->svg->left_out; i++)
-		if (svg_width(d->svg, i) >= d->svg->least)
-			count_node(d, i);
 }
 
 struct use {
-	uint32_t uses, frame;
+	uint32_t uses, frame, rank;
 };
 
 static int compare_uses(const void *a, const void *b)
@@ -109,7 +74,7 @@ static int compare_uses(const void *a, const void *b)
 
 	if (x->uses != y->uses)
 		return x->uses < y->uses ? 1 : -1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 static int number_names(struct data *d)
@@ -121,7 +86,8 @@ static int number_names(struct data *d)
 		return error_memory(SUBJECT);
 	for (uint32_t i = 0; i < count; i++)
 		if (d->uses[i])
-			uses[d->names++] = (struct use){d->uses[i], i};
+			uses[d->names++] =
+				(struct use){d->uses[i], i, tree_frame_rank(d->svg->tree, i)};
 	qsort(uses, d->names, sizeof(*uses), compare_uses);
 	for (uint32_t i = 0; i < d->names; i++) {
 		d->order[i] = uses[i].frame;
@@ -168,9 +134,6 @@ static int write_names(struct data *d)
 		continue_element(d, "names", line.size);
 		output_write(d->svg->output, line.data, line.size);
 	}
-	if (d->svg->left_out)
-		output_printf(d->svg->output, "\n%c%s\n%c%s", 'a' + TREE_NOTE, LEFT_OUT_NAME,
-			'a' + LEFT_OUT_GPU, LEFT_OUT_NAME);
 	end_element(d);
 	d->svg->labels.failed |= line.failed;
 	buf_release(&line);
@@ -213,29 +176,20 @@ static void write_node(
 		flush_nodes(d);
 }
 
-/* A node and what stands for its children that are left out; returns how deep it got. */
-static uint32_t write_kept(struct data *d, uint32_t node, uint32_t depth, uint32_t levels_up)
-{
-	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
-	struct tree_time left_out = left_out_above(d->svg, node);
-
-	write_node(d, d->number[n->frame], levels_up, n->self, tree_samples(d->svg->tree, node));
-	if (left_out.cpu)
-		write_node(d, d->names, 0, left_out.cpu, left_out.samples);
-	if (left_out.gpu)
-		write_node(d, d->names + 1, left_out.cpu ? 1 : 0, left_out.gpu, 0);
-	return depth + (left_out.cpu || left_out.gpu);
-}
-
 static void write_nodes(struct data *d)
 {
 	struct tree_walk w = tree_walk_begin(d->svg->tree);
-	uint32_t depth;
+	const struct tree_node *nodes = tree_nodes(d->svg->tree);
+	uint32_t depth = 0;
 
 	begin_element(d, "nodes");
-	depth = write_kept(d, TREE_ROOT_NODE, 0, 0);
-	while (next_kept(d->svg, &w))
-		depth = write_kept(d, w.node, w.depth, depth + 1 - w.depth);
+	write_node(d, d->number[nodes[TREE_ROOT_NODE].frame], 0, nodes[TREE_ROOT_NODE].self,
+		tree_samples(d->svg->tree, TREE_ROOT_NODE));
+	while (next_node(d->svg, &w)) {
+		write_node(d, d->number[nodes[w.node].frame], depth + 1 - w.depth,
+			nodes[w.node].self, tree_samples(d->svg->tree, w.node));
+		depth = w.depth;
+	}
 	flush_nodes(d);
 	end_element(d);
 }
@@ -250,7 +204,6 @@ static void put_kinds(struct buf *json, bool joined)
 			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind),
 			legend ? legend : "", tree_kind_is_gpu(kind) && !joined ? "true" : "false");
 	}
-	buf_puts(json, ",{\"name\":\"note\",\"class\":\"note\",\"legend\":\"\",\"gpu\":true}");
 }
 
 static void put_facts(const struct svg *s, struct buf *json)

@@ -62,7 +62,8 @@ static int advance(struct picture *p, uint32_t depth, uint64_t width, uint64_t *
 
 static bool is_drawn(const struct picture *p, uint32_t node, uint32_t depth)
 {
-	return (double)svg_width(p->svg, node) * p->scale >= LEAST_WIDTH && depth < p->rows;
+	return (double)svg_width(p->svg, node) * p->scale >= LEAST_WIDTH && depth < p->rows &&
+	       !svg_is_left_out(p->svg, node);
 }
 
 static void find_rows(struct picture *p)

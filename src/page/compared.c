@@ -14,6 +14,9 @@
 #include "view/view.h"
 
 #define ROWS 200
+/* So many are made, sent and drawn in a tenth of a second, and are more than a screen shows, also
+ * of what is zoomed into ten times. */
+#define FRAMES_MAX 100000
 /* What waits and samples are divided by is looked at for each stretch and key. */
 #define WALL_SPANS_MAX 10000u
 
@@ -76,6 +79,7 @@ static int picture(struct recording *r, struct recording *base, const struct htt
 	error = error ?: check_spans(&options.view);
 	recording_known(r, &options.view.range, base ? NULL : &options.view);
 	options.scripted = true;
+	options.svg_node_max = FRAMES_MAX;
 	options.inverted = argument_flag(q, "inverted");
 	options.title = http_argument(q, "title");
 	if (!error && base) {

@@ -27,7 +27,10 @@
 #define COLUMNS_MIN 256
 #define CELLS_MAX   4000000
 #define BOXES_MAX   500000
-#define HEATS_PART  64 /* of the limit that heatmaps by row may take, at most */
+#define NODES_PART  8	 /* of the limit that nodes of flame graphs may take, where it is met */
+#define NODE_BYTES  12	 /* about */
+#define FRAME_BYTES 2000 /* with the sums of all slices, about */
+#define HEATS_PART  64	 /* of the limit that heatmaps by row may take, at most */
 /* Of the limit that single events may take, in bytes for one: a fourth, and an eighth. */
 #define ITEM_BYTES   (4 * 24)
 #define END_BYTES    (8 * 24)
@@ -43,6 +46,8 @@ struct page_file {
 	struct recording *recording;
 	struct ages columns, slices;
 	struct buf head, about, axis, sums, heats, events, pictures, report, end;
+	size_t frames_max;  /* of flame graphs; 0: all */
+	size_t nodes_bytes; /* of the sums: their nodes */
 	bool without_pictures, without_events;
 };
 
@@ -111,6 +116,15 @@ static bool keeps_box(const void *file, const struct timeline_box *box)
 	       2 * f->columns.width_ns * ages_together(&f->columns, first);
 }
 
+/* All, where that has a chance to fit. */
+static void choose_frames(struct page_file *f)
+{
+	size_t most = limit_of(f) / FRAME_BYTES;
+
+	if (recording_now(f->recording)->sums.all.keys.codes.items.count > most)
+		f->frames_max = most > 1 ? most : 1;
+}
+
 static int make_axis(struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
@@ -147,13 +161,15 @@ static int make_axis(struct page_file *f)
 
 static int make_sums(struct page_file *f)
 {
-	const struct recording_reading *g = recording_now(f->recording);
+	struct recording_reading *g = recording_now(f->recording);
+	struct view_options options = f->options->view;
 	struct buf text = BUF_INIT;
 	int error;
 
 	f->slices.count = g->sums.count - 2;
 	f->slices.width_ns = g->sums.width_ns;
-	error = file_sums_json(&text, g, &f->options->view, &f->slices);
+	options.node_max = f->frames_max;
+	error = file_sums_json(&text, g, &options, &f->slices, &f->nodes_bytes);
 
 	return keep(&text, &f->sums) ?: error;
 }
@@ -189,6 +205,7 @@ static int add_picture(struct page_file *f, struct json_writer *w, const struct 
 
 	options.view.view = view;
 	options.scripted = true;
+	options.svg_node_max = f->frames_max;
 	recording_known(f->recording, &options.view.range, &options.view);
 	error = picture_flame(f->path, &options, &a);
 	if (!error && !strncmp(a.type, "image/", 6)) {
@@ -267,6 +284,15 @@ static int make_axis_smaller(struct page_file *f)
 	return make_axis(f) ?: 1;
 }
 
+/* Of the smallest frames the time is left. The picture of all says that. */
+static int make_frames_fewer(struct page_file *f)
+{
+	size_t nodes = f->nodes_bytes / NODE_BYTES;
+
+	f->frames_max = (f->frames_max && f->frames_max < nodes ? f->frames_max : nodes) / 2;
+	return make_pictures(f) ?: make_sums(f);
+}
+
 /* So too; 0: nothing can be. */
 static int make_sums_smaller(struct page_file *f)
 {
@@ -274,6 +300,8 @@ static int make_sums_smaller(struct page_file *f)
 	uint32_t slices = g->sums.count;
 	int error = 0;
 
+	if (f->nodes_bytes > limit_of(f) / NODES_PART && f->frames_max != 1)
+		return make_frames_fewer(f) ?: 1;
 	if (!ages_grow(&f->slices, f->sums.size, room_for(f, &f->sums))) {
 		error = slice_sums_join(&g->sums);
 		if (!error && g->sums.count == slices)
@@ -331,6 +359,7 @@ static int make_parts(struct page_file *f)
 			"there are too many different stacks for a page with all of its data, "
 			"which 'xpuprof view' shows");
 	choose_columns(f);
+	choose_frames(f);
 	assets_file_head(&f->head);
 	assets_file_end(&f->end);
 	error = make_names(f);

@@ -8,9 +8,11 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/map.h"
 #include "base/printable.h"
 #include "page/ages.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/fold.h"
 #include "view/names/label.h"
 #include "view/names/stream_name.h"
 
@@ -20,47 +22,185 @@ struct node_sum {
 	uint64_t time_ns, samples;
 };
 
+/* What time that is left out stands on, beside the code. */
+struct place_of_rest {
+	uint32_t base; /* node */
+	uint32_t device, stream, gpu;
+};
+
+#define IS_CUT (1ull << 63) /* of a key of `nodes`: it is a node of the code tree, and a place */
+
 struct file_sums {
+	struct recording_reading *g;
 	const struct slice_sums *sums;
+	const struct view_options *options;
 	const struct ages *ages;
 	struct json_writer w;
 	struct tree *tree;
-	uint32_t *nodes;	 /* by key; 0: not shown */
-	struct node_sum *of;	 /* by node: of one slice */
+	struct event_nodes adding;
+	uint32_t *kept;	  /* by code: see fold_choose */
+	uint32_t *places; /* by rest */
+	struct interner *place_ids;
+	struct vec(uint32_t) rests; /* by place, less 1: the first */
+	struct map nodes;    /* code << 32 | rest, or of what is left out -> node; 0: not shown */
+	struct node_sum *of; /* by node: of one slice */
 	struct vec(uint32_t) in; /* nodes of that */
 };
 
-static int find_nodes(
-	struct file_sums *f, const struct profile_reader *r, const struct view_options *options)
+static uint64_t id_of(const struct file_sums *f, struct event_pair pair)
 {
-	const struct keys *keys = &f->sums->keys;
-	struct event_nodes nodes;
+	uint32_t kept = f->kept[pair.code];
+
+	if (kept & 1)
+		return IS_CUT | (uint64_t)(kept >> 1) << 32 | f->places[pair.rest];
+	return (uint64_t)pair.code << 32 | pair.rest;
+}
+
+static const struct gather_key *rest_of(const struct file_sums *f, uint64_t id)
+{
+	const struct gather_key *rests = f->sums->all.keys.rests.items.items;
+
+	return &rests[id & IS_CUT ? f->rests.items[(uint32_t)id - 1] : (uint32_t)id];
+}
+
+static bool is_shown(const struct gather_key *rest)
+{
+	return rest->event == EVENT_SAMPLE || rest->event == EVENT_WORK;
+}
+
+static int choose_kept(struct file_sums *f)
+{
+	const struct event_keys *keys = &f->sums->all.keys;
+	bool *shown = calloc(keys->rests.items.count + 1, sizeof(*shown));
+	const struct fold fold = {.reader = f->g->reader,
+		.options = f->options,
+		.keys = keys,
+		.codes = &f->g->codes,
+		.shown = shown,
+		.slices = f->sums->items,
+		.slice_count = f->sums->count};
+	uint64_t least;
 	int error;
 
-	f->nodes = calloc(keys->items.count + 1, sizeof(*f->nodes));
-	if (!f->nodes)
+	if (!shown)
 		return error_memory(SUBJECT);
-	error = event_nodes_init(&nodes, r, options, f->tree);
-	for (size_t i = 0; !error && i < keys->items.count; i++) {
-		struct gather_key key = event_key_for(&keys->items.items[i], options);
-
-		if (key.event == EVENT_SAMPLE || key.event == EVENT_WORK)
-			error = event_nodes_add(&nodes, &key, &f->nodes[i]);
-	}
-	event_nodes_release(&nodes);
+	vec_foreach (rest, &keys->rests.items)
+		shown[rest - keys->rests.items.items] = is_shown(rest);
+	error = fold_choose(&fold, &f->kept, &least);
+	free(shown);
 	return error;
 }
 
-/* After all others. */
-static int find_spread_nodes(struct file_sums *f, const struct profile_reader *r,
-	const struct view_options *options, uint32_t *ret)
+static int find_place(struct file_sums *f, uint32_t rest)
 {
-	struct event_nodes nodes;
-	int error = event_nodes_init(&nodes, r, options, f->tree);
+	const struct gather_key *whole = &f->sums->all.keys.rests.items.items[rest];
+	const struct profile_op *op = profile_op(f->g->reader, whole->op);
+	struct gather_key key = event_key_for(whole, f->options);
+	struct place_of_rest place = {.device = op ? op->device : 0,
+		.stream = op ? op->stream : 0,
+		.gpu = whole->event == EVENT_WORK};
+	int is_new = 0, error = event_nodes_add_base(&f->adding, &key, &place.base);
+
+	if (error)
+		return error;
+	if (interner_add(f->place_ids, &place, sizeof(place), &f->places[rest], &is_new) ||
+		(is_new && vec_push(&f->rests, rest)))
+		return error_memory(SUBJECT);
+	return 0;
+}
+
+static int find_places(struct file_sums *f)
+{
+	const struct keys *rests = &f->sums->all.keys.rests;
+	int error = 0;
+
+	f->places = calloc(rests->items.count + 1, sizeof(*f->places));
+	if (!f->places || interner_new(&f->place_ids))
+		return error_memory(SUBJECT);
+	for (uint32_t n = 0; !error && n < rests->items.count; n++)
+		if (is_shown(&rests->items.items[n]))
+			error = find_place(f, n);
+	return error;
+}
+
+/* A node of the code tree, above one that there is. */
+static int add_path(struct file_sums *f, uint32_t at, uint32_t *node)
+{
+	const struct code_tree *codes = &f->g->codes;
+	struct vec(uint32_t) path = {0};
+	int error = 0;
+
+	for (; !error && at; at = codes->nodes[at].parent)
+		if (vec_push(&path, codes->nodes[at].frame))
+			error = error_memory(SUBJECT);
+	while (!error && path.count) {
+		const struct tree_frame *frame =
+			&tree_frames(codes->frames)[path.items[--path.count]];
+		uint32_t id = 0;
+
+		error = tree_add_frame(
+			f->tree, frame->kind, frame->number, frame->name, frame->size, &id);
+		error = error ?: tree_add_child(f->tree, *node, id, node);
+	}
+	vec_release(&path);
+	return error;
+}
+
+static int add_cut_node(struct file_sums *f, struct event_pair pair, uint32_t *node)
+{
+	const struct gather_key *rest = &f->sums->all.keys.rests.items.items[pair.rest];
+	struct gather_key key = event_key_for(rest, f->options);
+	int error = event_nodes_add_base(&f->adding, &key, node);
+
+	error = error ?: add_path(f, f->kept[pair.code] >> 1, node);
+	error = error ?: event_nodes_add_place(&f->adding, &key, node);
+	return error ?: tree_add_left_out_node(f->tree, *node, rest->event == EVENT_WORK, node);
+}
+
+static int find_node(struct file_sums *f, struct event_pair pair)
+{
+	const struct gather_key whole = event_keys_at(&f->sums->all.keys, pair),
+				key = event_key_for(&whole, f->options);
+	uint64_t id = id_of(f, pair);
+	uint32_t node = 0;
+	int error;
+
+	if (!is_shown(&whole) || map_get(&f->nodes, id))
+		return 0;
+	error = f->kept[pair.code] & 1 ? add_cut_node(f, pair, &node)
+				       : event_nodes_add(&f->adding, &key, &node);
+	if (!error && map_put(&f->nodes, id, node))
+		error = error_memory(SUBJECT);
+	return error;
+}
+
+static int find_nodes(struct file_sums *f)
+{
+	int error = event_nodes_init(&f->adding, f->g->reader, f->options, f->tree);
+
+	error = error ?: choose_kept(f);
+	error = error ?: find_places(f);
+	for (uint32_t n = 0; !error && n < f->sums->count; n++)
+		vec_foreach (sum, &f->sums->items[n].sums)
+			error = error ?: find_node(f, sum->pair);
+	return error;
+}
+
+static uint32_t node_of(const struct file_sums *f, struct event_pair pair)
+{
+	const struct gather_key *rest = &f->sums->all.keys.rests.items.items[pair.rest];
+	const uint64_t *node = is_shown(rest) ? map_get(&f->nodes, id_of(f, pair)) : NULL;
+
+	return node ? (uint32_t)*node : 0;
+}
+
+/* After all others. */
+static int find_spread_nodes(struct file_sums *f, uint32_t *ret)
+{
+	int error = 0;
 
 	for (size_t i = 0; !error && i < f->sums->spreads.count; i++)
-		error = event_nodes_add(&nodes, &f->sums->spreads.items[i].key, &ret[i]);
-	event_nodes_release(&nodes);
+		error = event_nodes_add(&f->adding, &f->sums->spreads.items[i].key, &ret[i]);
 	return error;
 }
 
@@ -163,8 +303,12 @@ static int write_streams(
 					    : device_numbers_init(&n.numbers, r);
 
 	json_begin(&f->w, "streams", '[');
-	for (size_t i = 0; !error && i < s->keys.items.count; i++)
-		error = name_stream_of(&n, &s->keys.items.items[i], f->nodes[i]);
+	for (size_t i = 0; !error && f->nodes.slots && i <= f->nodes.mask; i++) {
+		const struct map_slot *slot = &f->nodes.slots[i];
+
+		if (slot->used)
+			error = name_stream_of(&n, rest_of(f, slot->key), (uint32_t)slot->value);
+	}
 	for (size_t i = 0; !error && i < s->spreads.count; i++)
 		error = name_stream_of(&n, &s->spreads.items[i].key, spread_nodes[i]);
 	json_end(&f->w, ']');
@@ -177,8 +321,8 @@ static int write_streams(
 static int add_up(struct file_sums *f, const struct slice *slice)
 {
 	vec_foreach (sum, &slice->sums) {
-		uint32_t node = f->nodes[sum->key];
-		const struct gather_key *key = &f->sums->keys.items.items[sum->key];
+		uint32_t node = node_of(f, sum->pair);
+		const struct gather_key *key = &f->sums->all.keys.rests.items.items[sum->pair.rest];
 
 		if (!node || !sum->time_ns)
 			continue;
@@ -239,13 +383,12 @@ static void write_spreads(struct file_sums *f, const uint32_t *nodes)
 	json_end(&f->w, ']');
 }
 
-static int write(
-	struct file_sums *f, const struct profile_reader *r, const struct view_options *options)
+static int write(struct file_sums *f, size_t *ret_nodes_bytes)
 {
 	uint32_t *spreads = calloc(f->sums->spreads.count + 1, sizeof(*spreads));
-	int error = spreads ? find_nodes(f, r, options) : error_memory(SUBJECT);
+	int error = spreads ? find_nodes(f) : error_memory(SUBJECT);
 
-	error = error ?: find_spread_nodes(f, r, options, spreads);
+	error = error ?: find_spread_nodes(f, spreads);
 	f->of = error ? NULL : calloc(tree_node_count(f->tree), sizeof(*f->of));
 	if (!error && !f->of)
 		error = error_memory(SUBJECT);
@@ -256,7 +399,8 @@ static int write(
 	if (!error) {
 		write_frames(f);
 		write_nodes(f);
-		error = write_streams(f, r, spreads) ?: write_slices(f);
+		*ret_nodes_bytes = f->w.out->size;
+		error = write_streams(f, f->g->reader, spreads) ?: write_slices(f);
 	}
 	if (!error)
 		write_spreads(f, spreads);
@@ -265,17 +409,24 @@ static int write(
 	return error;
 }
 
-int file_sums_json(struct buf *out, const struct recording_reading *g,
-	const struct view_options *options, const struct ages *ages)
+int file_sums_json(struct buf *out, struct recording_reading *g, const struct view_options *options,
+	const struct ages *ages, size_t *ret_nodes_bytes)
 {
 	struct view_options all = *options;
-	struct file_sums f = {.sums = &g->sums, .ages = ages, .w = {.out = out}};
+	struct file_sums f = {
+		.g = g, .sums = &g->sums, .options = &all, .ages = ages, .w = {.out = out}};
 	int error = tree_new(&f.tree);
 
 	all.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;
-	error = error ?: write(&f, g->reader, &all);
+	all.brief_waits = true; /* as in pictures */
+	error = error ?: write(&f, ret_nodes_bytes);
+	event_nodes_release(&f.adding);
 	tree_free(f.tree);
-	free(f.nodes);
+	free(f.kept);
+	free(f.places);
+	interner_free(f.place_ids);
+	vec_release(&f.rests);
+	map_release(&f.nodes);
 	free(f.of);
 	vec_release(&f.in);
 	return error;

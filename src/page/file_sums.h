@@ -23,8 +23,10 @@
 #include "base/buf.h"
 #include "page/recording.h"
 
-/* `options` says what frames look like; `ages` are those of the slices. 0 or -errno with
+/* `options` says what frames look like, and how many may be in the code of events at most
+ * (node_max): of the smallest the time is in frames that stand for what is left out. `ages` are
+ * those of the slices; *ret_nodes_bytes: how much of the text is nodes. 0 or -errno with
  * error_text. */
 struct ages;
-int file_sums_json(struct buf *out, const struct recording_reading *g,
-	const struct view_options *options, const struct ages *ages);
+int file_sums_json(struct buf *out, struct recording_reading *g, const struct view_options *options,
+	const struct ages *ages, size_t *ret_nodes_bytes);

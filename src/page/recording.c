@@ -27,6 +27,7 @@ static void release(struct recording_reading *g)
 	profile_reader_close(g->reader);
 	chunk_times_release(&g->chunks);
 	slice_sums_release(&g->sums);
+	code_tree_release(&g->codes);
 	stalls_kept_release(&g->stalls);
 	wall_kept_release(&g->wall);
 	timeline_kept_release(&g->axis);
@@ -197,6 +198,20 @@ static void take_over(struct recording *r)
 	g->known.last_ns = g->axis.last_ns;
 }
 
+static bool has_sums(const struct recording_reading *g)
+{
+	return !g->sums.overflow && !g->sums.stackless && !profile_is_estimated(g->reader);
+}
+
+/* As the page asks for flame graphs at first. */
+static int make_codes(struct recording_reading *g)
+{
+	const struct view_options first = {.brief_waits = true};
+
+	return has_sums(g) ? code_tree_make(&g->codes, g->reader, &first, &g->sums.all.keys.codes)
+			   : 0;
+}
+
 /* The next look begins anew. */
 static void give_up(struct recording *r)
 {
@@ -212,6 +227,8 @@ int recording_step(struct recording *r)
 		more = read_event(&r->next);
 	if (more > 0)
 		return 0;
+	if (!more && r->next.reader)
+		more = make_codes(&r->next);
 	if (more < 0)
 		give_up(r);
 	else
@@ -317,10 +334,10 @@ void recording_known(
 	struct recording_reading *g = &r->now;
 
 	range->known = &g->known;
-	if (!ret_options || g->sums.overflow || g->sums.stackless ||
-		profile_is_estimated(g->reader))
+	if (!ret_options || !has_sums(g))
 		return;
 	ret_options->sums = &g->sums;
+	ret_options->codes = &g->codes;
 	ret_options->stalls = &g->stalls;
 	ret_options->wall = &g->wall;
 }

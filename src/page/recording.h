@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "view/fold/code_tree.h"
 #include "view/fold/slice_sums.h"
 #include "view/stalls/kept.h"
 #include "view/timeline/find.h"
@@ -29,6 +30,7 @@ struct recording_reading {
 	struct profile_reader *reader; /* read to its end */
 	struct chunk_times chunks;
 	struct slice_sums sums;
+	struct code_tree codes; /* of the sums */
 	struct timeline_kept axis;
 	struct timeline_named named;
 	struct stalls_kept stalls; /* since the first flame graph of them */

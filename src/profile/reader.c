@@ -42,6 +42,15 @@ struct text {
 
 struct entry_vec vec(char);
 
+/* Of one reader, or of those that read the same part of a file once more. */
+struct tables {
+	size_t readers;
+	struct vec(struct text) strings;
+	struct vec(char *) blocks;	       /* bytes of strings, one block a chunk */
+	struct entry_vec entries[TABLE_COUNT]; /* counted in bytes; all but TABLE_STRINGS */
+	uint32_t counts[TABLE_COUNT];
+};
+
 struct profile_reader {
 	int fd;
 	char *path;
@@ -56,10 +65,8 @@ struct profile_reader {
 	const uint8_t *event, *events_end; /* what is left of an events chunk */
 	struct event_coder coder;
 
-	struct vec(struct text) strings;
-	struct vec(char *) blocks;	       /* bytes of strings, one block a chunk */
-	struct entry_vec entries[TABLE_COUNT]; /* counted in bytes; all but TABLE_STRINGS */
-	uint32_t counts[TABLE_COUNT];
+	struct tables *tables;
+	bool filled;			     /* they were, by an earlier reader */
 	uint32_t counts_before[TABLE_COUNT]; /* the present chunk */
 
 	uint64_t losses[LOSS_KINDS];
@@ -73,8 +80,7 @@ struct profile_reader {
 	uint64_t unsampled; /* see unsampled_at */
 	struct bursts bursts;
 
-	uint64_t until;		    /* no chunk that begins there, or behind it, is read */
-	uint32_t most[TABLE_COUNT]; /* entries */
+	uint64_t until; /* no chunk that begins there, or behind it, is read */
 
 	bool (*skips)(const void *arg, uint64_t chunk); /* NULL: all is read */
 	const void *skips_arg;
@@ -185,7 +191,7 @@ static struct text keep_text(char **to, struct text text)
 static bool first_id_is_next(
 	struct profile_reader *r, enum profile_table table, const uint8_t **p, const uint8_t *end)
 {
-	return varint_get(p) == (uint64_t)r->counts[table] + 1 && *p <= end;
+	return varint_get(p) == (uint64_t)r->tables->counts[table] + 1 && *p <= end;
 }
 
 static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
@@ -194,19 +200,18 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 	char *block = malloc((size_t)(end - p) + 1), *to = block;
 	struct text text;
 
-	if (!block || vec_push(&r->blocks, block)) {
+	if (!block || vec_push(&r->tables->blocks, block)) {
 		free(block);
 		return fail_memory(r);
 	}
 	if (!first_id_is_next(r, TABLE_STRINGS, &p, end))
 		return stop_damaged(r, "begins with the wrong string");
 	while (p < end) {
-		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] ||
-			!decode_bytes(&p, end, &text))
+		if (!decode_bytes(&p, end, &text))
 			return stop_damaged(r, "holds a string longer than itself");
-		if (vec_push(&r->strings, keep_text(&to, text)))
+		if (vec_push(&r->tables->strings, keep_text(&to, text)))
 			return fail_memory(r);
-		r->counts[TABLE_STRINGS]++;
+		r->tables->counts[TABLE_STRINGS]++;
 	}
 	return 0;
 }
@@ -223,7 +228,7 @@ static int decode_entry(struct profile_reader *r, enum profile_table table, uint
 	at = (const uint8_t *)text.data;
 	/* More bytes than the fields known here need are fields of a later version. */
 	return entry_decode(table, &at, *p, ret_entry) && at <= *p &&
-	       entry_is_valid(table, ret_entry, id, r->counts);
+	       entry_is_valid(table, ret_entry, id, r->tables->counts);
 }
 
 union any_entry {
@@ -252,29 +257,29 @@ static int read_entries(
 	struct profile_reader *r, enum profile_table table, const uint8_t *p, const uint8_t *end)
 {
 	size_t entry_bytes = entry_formats[table].entry_bytes;
-	struct entry_vec *entries = &r->entries[table];
+	struct entry_vec *entries = &r->tables->entries[table];
 	union any_entry entry;
 
 	if (!first_id_is_next(r, table, &p, end))
 		return stop_damaged(r, "begins with the wrong entry");
 	while (p < end) {
-		if (r->counts[table] == r->most[table] ||
-			!decode_entry(r, table, r->counts[table] + 1, &p, end, &entry))
+		if (!decode_entry(r, table, r->tables->counts[table] + 1, &p, end, &entry))
 			return stop_damaged(r, "holds an entry that makes no sense");
 		if (vec_reserve(entries, entry_bytes))
 			return fail_memory(r);
 		memcpy(entries->items + entries->count, &entry, entry_bytes);
 		entries->count += entry_bytes;
-		r->counts[table]++;
+		r->tables->counts[table]++;
 	}
 	return 0;
 }
 
 static void *entry_at(const struct profile_reader *r, enum profile_table table, uint32_t id)
 {
-	if (!id || id > r->counts[table])
+	if (!id || id > r->tables->counts[table])
 		return NULL;
-	return r->entries[table].items + (size_t)(id - 1) * entry_formats[table].entry_bytes;
+	return r->tables->entries[table].items +
+	       (size_t)(id - 1) * entry_formats[table].entry_bytes;
 }
 
 static int read_updates(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
@@ -286,7 +291,7 @@ static int read_updates(struct profile_reader *r, const uint8_t *p, const uint8_
 		table = varint_get(&p);
 		id = varint_get(&p);
 		if (p > end || table >= TABLE_COUNT || !entry_formats[table].updates || !id ||
-			id > r->counts[table] ||
+			id > r->tables->counts[table] ||
 			!decode_entry(r, (enum profile_table)table, (uint32_t)id, &p, end, &entry))
 			return stop_damaged(r, "holds an update that makes no sense");
 		memcpy(entry_at(r, (enum profile_table)table, (uint32_t)id), &entry,
@@ -350,16 +355,16 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same_events &= varint_get(&p) == r->gpu_ns;
 	for (int table = TABLE_STRINGS; table < TABLE_BURSTS; table++)
 		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) ==
-			r->counts[table];
+			r->tables->counts[table];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_STALL];
 	same_events &= get_late(&p, end) == r->stall_samples;
 	same_events &= get_late(&p, end) == r->events_of[EVENT_COUNT];
 	for (int kind = EVENT_DRIVER; kind <= EVENT_SYNC; kind++)
 		same_events &= get_late(&p, end) == r->events_of[kind];
-	same &= get_late(&p, end) == r->counts[TABLE_BURSTS];
+	same &= get_late(&p, end) == r->tables->counts[TABLE_BURSTS];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_MARKER];
 	for (int table = TABLE_BURSTS + 1; table < TABLE_COUNT; table++)
-		same &= get_late(&p, end) == r->counts[table];
+		same &= get_late(&p, end) == r->tables->counts[table];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_FOUND];
 	if (!same || (!same_events && !r->skipped) || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
@@ -393,7 +398,7 @@ static int read_payload(
 		begin_events(r, p, end);
 		return 0;
 	case CHUNK_ACCOUNTS:
-		return cpu_times_decode(p, end, r->counts[TABLE_THREADS], NULL)
+		return cpu_times_decode(p, end, r->tables->counts[TABLE_THREADS], NULL)
 			       ? 0
 			       : stop_damaged(r, "holds CPU times that make no sense");
 	}
@@ -422,7 +427,6 @@ static int pass_over(struct profile_reader *r, size_t size)
 {
 	size_t here = r->used - r->at;
 
-	r->skipped = true;
 	r->ended = false;
 	r->next = r->start + size;
 	if (here >= size) {
@@ -465,6 +469,14 @@ static bool passes_over(struct profile_reader *r)
 	return true;
 }
 
+static bool is_of_tables(uint32_t type)
+{
+	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
+		if (type == entry_formats[table].chunk)
+			return true;
+	return type == CHUNK_STRINGS || type == CHUNK_UPDATES;
+}
+
 /* Takes the next chunk, whatever it is: 0 or -errno. */
 static int next_chunk(struct profile_reader *r)
 {
@@ -479,15 +491,19 @@ static int next_chunk(struct profile_reader *r)
 		return 0;
 	}
 	got = want(r, CHUNK_HEADER_BYTES);
-	memcpy(r->counts_before, r->counts, sizeof(r->counts));
+	memcpy(r->counts_before, r->tables->counts, sizeof(r->tables->counts));
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
 	type = get_u32((uint8_t *)r->buffer + r->at);
 	size = get_u32((uint8_t *)r->buffer + r->at + 4);
 	if (size > CHUNK_MAX_BYTES)
 		return stop_damaged(r, "is too large to be one");
-	if (type == CHUNK_EVENTS && passes_over(r))
+	if (r->filled && is_of_tables(type))
 		return pass_over(r, CHUNK_HEADER_BYTES + (size_t)size);
+	if (type == CHUNK_EVENTS && passes_over(r)) {
+		r->skipped = true;
+		return pass_over(r, CHUNK_HEADER_BYTES + (size_t)size);
+	}
 	got = want(r, CHUNK_HEADER_BYTES + (size_t)size);
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
@@ -604,7 +620,7 @@ static bool unsampled_at(const struct profile_reader *r, uint64_t n, struct prof
 
 static int next_unsampled(struct profile_reader *r, struct profile_event *ret)
 {
-	uint64_t threads = r->counts[TABLE_THREADS];
+	uint64_t threads = r->tables->counts[TABLE_THREADS];
 
 	ret->kind = EVENT_SAMPLE;
 	while (r->unsampled / 2 < r->accounts.count && r->unsampled / 2 <= threads)
@@ -621,7 +637,7 @@ static int next_event(struct profile_reader *r, struct profile_event *ret)
 	for (;;) {
 		while (r->event < r->events_end) {
 			got = event_decode(&r->coder, &r->event, r->events_end, ret);
-			if (got < 0 || (got > 0 && !event_is_valid(ret, r->counts)))
+			if (got < 0 || (got > 0 && !event_is_valid(ret, r->tables->counts)))
 				return stop_damaged(r, "holds an event that makes no sense");
 			if (got) {
 				count_event(r, ret);
@@ -803,6 +819,28 @@ static int open_file(struct profile_reader *r)
 	return error ?: look_ahead(r);
 }
 
+static void tables_release(struct tables *t)
+{
+	if (!t || --t->readers)
+		return;
+	vec_foreach (block, &t->blocks)
+		free(*block);
+	vec_release(&t->blocks);
+	vec_release(&t->strings);
+	for (int table = 0; table < TABLE_COUNT; table++)
+		vec_release(&t->entries[table]);
+	free(t);
+}
+
+static int begin_tables(struct profile_reader *r)
+{
+	r->tables = calloc(1, sizeof(*r->tables));
+	if (!r->tables)
+		return -ENOMEM;
+	r->tables->readers = 1;
+	return 0;
+}
+
 int profile_reader_open(struct profile_reader **ret, const char *path)
 {
 	struct profile_reader *r = calloc(1, sizeof(*r));
@@ -812,9 +850,8 @@ int profile_reader_open(struct profile_reader **ret, const char *path)
 		return error_errno(-ENOMEM, "cannot open '%s'", path);
 	r->fd = -1;
 	r->until = UINT64_MAX;
-	memset(r->most, 0xff, sizeof(r->most));
 	r->path = strdup(path);
-	if (!r->path || grow_buffer(r, BUFFER_BYTES))
+	if (!r->path || begin_tables(r) || grow_buffer(r, BUFFER_BYTES))
 		error_errno(-ENOMEM, "cannot open '%s'", path);
 	else
 		error = open_file(r);
@@ -855,7 +892,10 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 		profile_reader_close(r);
 		return error_memory("the bursts");
 	}
-	memcpy(r->most, done->counts, sizeof(r->most));
+	tables_release(r->tables);
+	r->tables = done->tables;
+	r->tables->readers++;
+	r->filled = true;
 	*ret = r;
 	return 0;
 }
@@ -866,12 +906,7 @@ void profile_reader_close(struct profile_reader *r)
 		return;
 	if (r->fd >= 0)
 		close(r->fd);
-	vec_foreach (block, &r->blocks)
-		free(*block);
-	vec_release(&r->blocks);
-	vec_release(&r->strings);
-	for (int table = 0; table < TABLE_COUNT; table++)
-		vec_release(&r->entries[table]);
+	tables_release(r->tables);
 	cpu_times_release(&r->accounts);
 	bursts_release(&r->bursts);
 	vec_release(&r->meta);
@@ -890,8 +925,8 @@ const char *profile_string(const struct profile_reader *r, uint32_t id, size_t *
 {
 	struct text text = {"", 0};
 
-	if (id && id <= r->counts[TABLE_STRINGS])
-		text = r->strings.items[id - 1];
+	if (id && id <= r->tables->counts[TABLE_STRINGS])
+		text = r->tables->strings.items[id - 1];
 	if (ret_size)
 		*ret_size = text.size;
 	return text.data;
@@ -1059,26 +1094,26 @@ uint64_t profile_reader_passed_ns(const struct profile_reader *r, uint32_t threa
 struct profile_counts profile_counts(const struct profile_reader *r)
 {
 	return (struct profile_counts){
-		.strings = r->counts[TABLE_STRINGS],
-		.modules = r->counts[TABLE_MODULES],
-		.locations = r->counts[TABLE_LOCATIONS],
-		.stack_nodes = r->counts[TABLE_STACKS],
-		.processes = r->counts[TABLE_PROCESSES],
-		.threads = r->counts[TABLE_THREADS],
-		.devices = r->counts[TABLE_DEVICES],
-		.ops = r->counts[TABLE_OPS],
-		.inlines = r->counts[TABLE_INLINES],
-		.segments = r->counts[TABLE_SEGMENTS],
-		.gpu_functions = r->counts[TABLE_GPU_FUNCTIONS],
-		.instructions = r->counts[TABLE_INSTRUCTIONS],
-		.windows = r->counts[TABLE_WINDOWS],
-		.counters = r->counts[TABLE_COUNTERS],
-		.bursts = r->counts[TABLE_BURSTS],
-		.probe_objects = r->counts[TABLE_PROBE_OBJECTS],
-		.probe_maps = r->counts[TABLE_PROBE_MAPS],
-		.probe_contexts = r->counts[TABLE_PROBE_CONTEXTS],
-		.probe_kernels = r->counts[TABLE_PROBE_KERNELS],
-		.probe_lines = r->counts[TABLE_PROBE_LINES],
+		.strings = r->tables->counts[TABLE_STRINGS],
+		.modules = r->tables->counts[TABLE_MODULES],
+		.locations = r->tables->counts[TABLE_LOCATIONS],
+		.stack_nodes = r->tables->counts[TABLE_STACKS],
+		.processes = r->tables->counts[TABLE_PROCESSES],
+		.threads = r->tables->counts[TABLE_THREADS],
+		.devices = r->tables->counts[TABLE_DEVICES],
+		.ops = r->tables->counts[TABLE_OPS],
+		.inlines = r->tables->counts[TABLE_INLINES],
+		.segments = r->tables->counts[TABLE_SEGMENTS],
+		.gpu_functions = r->tables->counts[TABLE_GPU_FUNCTIONS],
+		.instructions = r->tables->counts[TABLE_INSTRUCTIONS],
+		.windows = r->tables->counts[TABLE_WINDOWS],
+		.counters = r->tables->counts[TABLE_COUNTERS],
+		.bursts = r->tables->counts[TABLE_BURSTS],
+		.probe_objects = r->tables->counts[TABLE_PROBE_OBJECTS],
+		.probe_maps = r->tables->counts[TABLE_PROBE_MAPS],
+		.probe_contexts = r->tables->counts[TABLE_PROBE_CONTEXTS],
+		.probe_kernels = r->tables->counts[TABLE_PROBE_KERNELS],
+		.probe_lines = r->tables->counts[TABLE_PROBE_LINES],
 	};
 }
 
@@ -1146,7 +1181,7 @@ int profile_reader_copy(struct profile_reader *r, int to)
 {
 	uint64_t at = 0;
 
-	if (memcmp(r->counts, r->counts_before, sizeof(r->counts)))
+	if (memcmp(r->tables->counts, r->counts_before, sizeof(r->tables->counts)))
 		return error_set(-EINVAL, "cannot copy '%s': the chunk at byte %llu makes no sense",
 			r->path, (unsigned long long)r->start);
 	while (at < r->start) {

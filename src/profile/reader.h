@@ -22,7 +22,9 @@ int profile_reader_open(struct profile_reader **ret, const char *path);
 /*
  * Opens the file of a reader that has read it to its end, to read the same part once more. What a
  * recording has appended since is not read, and no id is returned that the first reader does not
- * have. Fails as the other, and with -ESTALE where the file has been replaced.
+ * have. The tables are those of the first, whole from the beginning, and read only once; either may
+ * be closed first, and both are for the same thread. Fails as the other, and with -ESTALE where the
+ * file has been replaced.
  */
 int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done);
 void profile_reader_close(struct profile_reader *r);

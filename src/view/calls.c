@@ -65,7 +65,7 @@ int calls_build(struct profile_reader *r, const struct view_options *o, struct v
 
 	ret->unit = VIEW_COUNT;
 	view_one_time(ret, "calls");
-	slice_part_begin(&part, o->sums, r);
+	slice_part_begin(&part, o->sums && !o->sums->callless ? o->sums : NULL, r);
 	while (!error && (more = profile_reader_next(r, &e))) {
 		if (more < 0)
 			error = more;

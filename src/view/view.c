@@ -176,6 +176,7 @@ static int describe(
 static int read_profile(struct profile_reader *r, const struct range *range,
 	const struct view_options *o, struct view_result *v)
 {
+	struct view_options whole = *o;
 	int error;
 
 	if (o->weight == VIEW_WEIGHT_BLOCKS) {
@@ -187,7 +188,10 @@ static int read_profile(struct profile_reader *r, const struct range *range,
 	} else if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
 			view_of(o)->name);
-	error = view_of(o)->build(r, o, v);
+	/* what is too little from the root may be much from the leaves */
+	if (o->reverse)
+		whole.node_max = 0;
+	error = view_of(o)->build(r, &whole, v);
 	return error ?: describe(r, range, v);
 }
 

@@ -212,13 +212,6 @@ static int add_code(struct event_nodes *n, uint32_t *node, const struct gather_k
 	return error;
 }
 
-static int add_cpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
-{
-	int error = add_task(n, node, key);
-
-	return error ?: add_code(n, node, key);
-}
-
 static int add_op(struct event_nodes *n, uint32_t *node, const struct profile_op *op)
 {
 	if (!op)
@@ -234,9 +227,8 @@ static int add_op(struct event_nodes *n, uint32_t *node, const struct profile_op
 	return add_frame(n, node, TREE_GPU_KERNEL, 0, profile_string(n->reader, op->name, NULL));
 }
 
-static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
+static int add_place(struct event_nodes *n, uint32_t *node, const struct profile_op *op)
 {
-	const struct profile_op *op = profile_op(n->reader, key->op);
 	int error = 0;
 
 	if (op && n->options->by & VIEW_BY_DEVICE) {
@@ -249,6 +241,14 @@ static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gath
 	}
 	if (!error && op && n->options->by & VIEW_BY_STREAM)
 		error = add_frame(n, node, TREE_STREAM, op->stream, "stream");
+	return error;
+}
+
+static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_op *op = profile_op(n->reader, key->op);
+	int error = add_place(n, node, op);
+
 	return error ?: add_op(n, node, op);
 }
 
@@ -257,44 +257,64 @@ static int add_wait(struct event_nodes *n, const struct gather_key *key, uint32_
 {
 	uint32_t stack = stacks_cut_scheduler(&n->stacks, key->stack);
 	char reason[64];
-	int error = add_task(n, node, key);
+	int error;
 
-	if (!error && key->stack)
-		error = n->options->brief_waits ? stacks_add_brief(&n->stacks, *node, stack, node)
-						: stacks_add(&n->stacks, *node, stack, node);
-	else if (!error)
+	if (!key->stack)
 		error = add_note(n, node, "waits without a stack");
+	else if (n->options->brief_waits)
+		error = stacks_add_brief(&n->stacks, *node, stack, node);
+	else
+		error = stacks_add(&n->stacks, *node, stack, node);
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
 	return error ?: add_frame(n, node, TREE_WAIT, 0, reason);
 }
 
 static int add_sample(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
 {
-	int error = add_task(n, node, key);
-
-	if (error)
-		return error;
 	return key->stack ? stacks_add(&n->stacks, *node, key->stack, node)
 			  : add_note(n, node, profile_sample_note(key->reason));
 }
 
+int event_nodes_add_base(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)
+{
+	*ret_node = TREE_ROOT_NODE;
+	return add_task(n, ret_node, key);
+}
+
+int event_nodes_add_code(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
+{
+	switch (key->event) {
+	case EVENT_SAMPLE:
+		return add_sample(n, key, node);
+	case EVENT_WAIT:
+		return add_wait(n, key, node);
+	default:
+		return add_code(n, node, key);
+	}
+}
+
+int event_nodes_add_top(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
+{
+	if (key->event == EVENT_WORK)
+		return add_gpu_side(n, node, key);
+	if (key->event == EVENT_PENDING)
+		return add_frame(n, node, TREE_GPU_PENDING, 0,
+			key->reason == PENDING_FAILED ? "Failed" : "Pending");
+	return 0;
+}
+
+int event_nodes_add_place(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
+{
+	return add_place(n, node, profile_op(n->reader, key->op));
+}
+
 int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)
 {
-	uint32_t node = TREE_ROOT_NODE;
-	int error;
+	uint32_t node;
+	int error = event_nodes_add_base(n, key, &node);
 
-	if (key->event == EVENT_SAMPLE) {
-		error = add_sample(n, key, &node);
-	} else if (key->event == EVENT_WAIT) {
-		error = add_wait(n, key, &node);
-	} else {
-		error = add_cpu_side(n, &node, key);
-		if (!error && key->event == EVENT_WORK)
-			error = add_gpu_side(n, &node, key);
-		else if (!error && key->event == EVENT_PENDING)
-			error = add_frame(n, &node, TREE_GPU_PENDING, 0,
-				key->reason == PENDING_FAILED ? "Failed" : "Pending");
-	}
+	error = error ?: event_nodes_add_code(n, key, &node);
+	error = error ?: event_nodes_add_top(n, key, &node);
 	if (!error)
 		*ret_node = node;
 	return error;

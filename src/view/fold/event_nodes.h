@@ -37,6 +37,13 @@ struct gather_key event_key_for(const struct gather_key *whole, const struct vie
 /* All: find a node, and add it with its parents when it is new. 0 or -errno with error_text. */
 /* The node of an event, by its key. */
 int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node);
+/* The same in three steps, each from *node on: the process and thread, from the root; the code, by
+ * that half of a key (keys.h); the work, by the rest. */
+int event_nodes_add_base(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node);
+int event_nodes_add_code(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
+int event_nodes_add_top(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
+/* Of the work only the device and the stream. */
+int event_nodes_add_place(struct event_nodes *n, const struct gather_key *key, uint32_t *node);
 
 /* The node of a thread or its process, whichever the options show. */
 int event_nodes_add_task(struct event_nodes *n, uint32_t thread, uint32_t *ret_node);

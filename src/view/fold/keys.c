@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "profile/model.h"
 
 void keys_release(struct keys *k)
 {
@@ -14,13 +15,18 @@ void keys_release(struct keys *k)
 	*k = (struct keys){0};
 }
 
-static uint32_t *find(const struct keys *k, const struct gather_key *key)
+static uint32_t *find_hashed(const struct keys *k, const struct gather_key *key, uint64_t hash)
 {
-	size_t i = gather_hash(key) & k->mask;
+	size_t i = hash & k->mask;
 
 	while (k->index[i] && memcmp(&k->items.items[k->index[i] - 1], key, sizeof(*key)))
 		i = (i + 1) & k->mask;
 	return &k->index[i];
+}
+
+static uint32_t *find(const struct keys *k, const struct gather_key *key)
+{
+	return find_hashed(k, key, gather_hash(key));
 }
 
 static int grow(struct keys *k)
@@ -40,7 +46,7 @@ static int grow(struct keys *k)
 	return 0;
 }
 
-int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
+static int add_hashed(struct keys *k, const struct gather_key *key, uint64_t hash, uint32_t *ret)
 {
 	uint32_t *slot;
 	int error;
@@ -50,7 +56,7 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 		if (error)
 			return error;
 	}
-	slot = find(k, key);
+	slot = find_hashed(k, key, hash);
 	if (!*slot) {
 		if (vec_push(&k->items, *key))
 			return error_set(-ENOMEM, "not enough memory for the events");
@@ -58,4 +64,92 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 	}
 	*ret = *slot - 1;
 	return 0;
+}
+
+int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
+{
+	return add_hashed(k, key, gather_hash(key), ret);
+}
+
+bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret)
+{
+	uint32_t found = k->index ? *find(k, key) : 0;
+
+	if (found)
+		*ret = found - 1;
+	return found;
+}
+
+/* ------------------------------------------------------------------ in two halves */
+
+void event_keys_release(struct event_keys *k)
+{
+	keys_release(&k->codes);
+	keys_release(&k->rests);
+}
+
+/* A call, its work and a launch without work stand on the same code. */
+static struct gather_key code_of(const struct gather_key *whole)
+{
+	struct gather_key code = *whole;
+
+	code.thread = code.op = 0;
+	if (code.stack && code.event != EVENT_SAMPLE && code.event != EVENT_WAIT) {
+		code.event = EVENT_WORK;
+		code.reason = JOIN_OK;
+	}
+	return code;
+}
+
+static struct gather_key rest_of(const struct gather_key *whole)
+{
+	struct gather_key rest = *whole;
+
+	rest.stack = rest.node_stack = rest.api = 0;
+	return rest;
+}
+
+void event_keys_begin(
+	const struct event_keys *k, const struct gather_key *whole, struct event_keys_step *ret)
+{
+	ret->code = code_of(whole);
+	ret->rest = rest_of(whole);
+	ret->hash = gather_hash(&ret->code);
+	if (k->codes.index)
+		__builtin_prefetch(&k->codes.index[ret->hash & k->codes.mask]);
+}
+
+/* There are few rests. */
+void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *step)
+{
+	uint32_t number = k->codes.index ? k->codes.index[step->hash & k->codes.mask] : 0;
+
+	if (number)
+		__builtin_prefetch(&k->codes.items.items[number - 1]);
+}
+
+int event_keys_end(struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret)
+{
+	int error = add_hashed(&k->codes, &step->code, step->hash, &ret->code);
+
+	return error ?: keys_add(&k->rests, &step->rest, &ret->rest);
+}
+
+bool event_keys_find(
+	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret)
+{
+	const struct gather_key code = code_of(whole), rest = rest_of(whole);
+
+	return keys_find(&k->codes, &code, &ret->code) && keys_find(&k->rests, &rest, &ret->rest);
+}
+
+struct gather_key event_keys_at(const struct event_keys *k, struct event_pair pair)
+{
+	struct gather_key whole = k->rests.items.items[pair.rest];
+	const struct gather_key *code = &k->codes.items.items[pair.code];
+
+	whole.stack = code->stack;
+	whole.node_stack = code->node_stack;
+	whole.api = code->api;
+	return whole;
 }

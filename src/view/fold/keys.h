@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/vec.h"
 #include "view/fold/gather.h"
 
@@ -17,3 +19,43 @@ struct keys {
 void keys_release(struct keys *k);
 /* 0 or -ENOMEM with error_text. */
 int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret);
+/* False: there is none. */
+bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret);
+
+/*
+ * The same in two halves, as there are many pairs of few of each:
+ *
+ *	code	where in the program: the stacks and the call
+ *	rest	which event it is, of which thread, and what work
+ *
+ * Why there is no stack, or why a thread waits, is in both.
+ */
+struct event_keys {
+	struct keys codes, rests;
+};
+
+struct event_pair {
+	uint32_t code, rest; /* numbers */
+};
+
+void event_keys_release(struct event_keys *k);
+/*
+ * Numbers the whole key of an event (event_whole_key), in steps: what is looked up is all over
+ * memory, so of several keys at once each step is made for all before the next one.
+ */
+struct event_keys_step {
+	struct gather_key code, rest;
+	uint64_t hash; /* of the code */
+};
+
+void event_keys_begin(
+	const struct event_keys *k, const struct gather_key *whole, struct event_keys_step *ret);
+void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *step);
+/* 0 or -ENOMEM with error_text. */
+int event_keys_end(
+	struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret);
+/* False: there are none of these. */
+bool event_keys_find(
+	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);
+/* The whole key. */
+struct gather_key event_keys_at(const struct event_keys *k, struct event_pair pair);

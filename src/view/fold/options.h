@@ -35,6 +35,7 @@ enum view_weight {
 
 struct view;
 struct slice_sums;
+struct code_tree;
 struct stalls_kept;
 struct wall_kept;
 
@@ -51,9 +52,13 @@ struct view_options {
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
 	bool reverse; /* from the leaf to the root, see tree_reverse */
+	/* Views of many stacks may leave out the smallest frames where there are more; 0: none.
+	 * See view_result.least. */
+	size_t node_max;
 	struct range_wanted range;
 	/* of the same recording, as range.known says; NULL: everything is read from the file */
 	const struct slice_sums *sums;
+	struct code_tree *codes;    /* of these sums */
 	struct stalls_kept *stalls; /* of what is kept with them; NULL: so too */
 	struct wall_kept *wall;	    /* so too, with the stalls */
 };

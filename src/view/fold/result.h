@@ -40,7 +40,11 @@ struct view_fact {
 struct view_result {
 	struct tree *tree;
 	enum view_unit unit;
-	unsigned int shows;  /* VIEW_SHOWS_* */
+	unsigned int shows; /* VIEW_SHOWS_* */
+	/* Frames with less time were left out (view_options.node_max); 0: none. Their time is in
+	 * the tree (TREE_LEFT_OUT). */
+	uint64_t least;
+	uint64_t left_out;   /* how many at least */
 	uint64_t elapsed_ns; /* of the recording, or the part of it that is shown; 0: not known */
 	char *range;	     /* which part that is; NULL: all */
 	/* what the one time of the tree is called (view_one_time); NULL: it has CPU and GPU time */

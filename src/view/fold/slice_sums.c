@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
-/*
- * Events come nearly in the order of time, so what a slice has of a key is mostly added to the sum
- * that was added to last for this key. A sum that is not found so is begun anew; all of them are
- * added up when they are handed out, or when slices are joined.
- */
 #include "view/fold/slice_sums.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +10,14 @@
 #include "base/search.h"
 #include "profile/reader.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/pair_sums.h"
 
 #define SUBJECT	   "the sums of the recording"
 #define SLICES	   4096
 #define SUMS_MAX   ((size_t)3 << 20) /* of 16 bytes */
+#define SUMS_MORE  2 /* times as many, where joining slices makes them hardly fewer */
 #define SLICES_MIN 16
-#define KEYS_MAX   ((size_t)2 << 20) /* of 28 bytes, and their index */
+#define KEYS_MAX   ((size_t)2 << 20) /* of either half: of 28 bytes, and their index */
 #define STALLS_MAX 64 /* reasons of a window that are added up before they are spread */
 
 static const struct profile_span always = {0, UINT64_MAX};
@@ -30,10 +28,16 @@ static int short_memory(void)
 	return error_memory(SUBJECT);
 }
 
+static void release_slice(struct slice *slice)
+{
+	vec_release(&slice->sums);
+	vec_release(&slice->calls);
+}
+
 static void release_slices(struct slice *items, uint32_t count)
 {
 	for (uint32_t i = 0; items && i < count; i++)
-		vec_release(&items[i].sums);
+		release_slice(&items[i]);
 	free(items);
 }
 
@@ -41,8 +45,7 @@ void slice_sums_release(struct slice_sums *s)
 {
 	release_slices(s->items, s->count);
 	free(s->spans);
-	keys_release(&s->keys);
-	vec_release(&s->places);
+	event_sums_release(&s->all);
 	vec_release(&s->spreads);
 	vec_release(&s->sampled);
 	vec_release(&s->stalls);
@@ -86,27 +89,28 @@ int slice_sums_init(struct slice_sums *s, uint64_t start_ns, uint64_t end_ns)
 
 	s->start_ns = start_ns;
 	s->keys_max = KEYS_MAX;
+	s->sums_max = SUMS_MAX;
 	s->width_ns = nice_above(length / SLICES + 1);
 	inner = (uint32_t)((length - 1) / s->width_ns + 1);
-	error = place_slices(s, inner);
+	error = event_sums_init(&s->all);
+	error = error ?: place_slices(s, inner);
 	s->count = error ? 0 : inner + 2;
 	return error ?: make_slices(s->count, &s->items);
 }
 
-static int put(struct slice_sums *s, struct slice *items, uint32_t slice, struct slice_sum sum)
+static int put_all(struct slice_sums *s, struct event_sum_list *to,
+	const struct event_sum_list *from, const uint32_t *code_numbers)
 {
-	uint32_t *place = &s->places.items[sum.key];
-	struct slice *to = &items[slice];
+	int error = 0;
 
-	/* where it is of another slice, another key mostly has that place */
-	if (*place < to->sums.count && to->sums.items[*place].key == sum.key) {
-		to->sums.items[*place].count += sum.count;
-		to->sums.items[*place].time_ns += sum.time_ns;
-		return 0;
+	vec_foreach (sum, from) {
+		struct event_sum same = *sum;
+
+		if (code_numbers)
+			same.pair.code = code_numbers[sum->pair.code];
+		error = error ?: event_sums_put(&s->all, to, same);
 	}
-	*place = (uint32_t)to->sums.count;
-	s->sums++;
-	return vec_push(&to->sums, sum) ? short_memory() : 0;
+	return error;
 }
 
 /* What is before and behind stays. */
@@ -122,13 +126,13 @@ int slice_sums_join(struct slice_sums *s)
 	error = make_slices(inner + 2, &joined);
 	if (error)
 		return error;
-	s->sums = 0;
+	s->all.sums = 0;
 	for (uint32_t i = 0; !error && i <= last; i++) {
 		uint32_t to = !i ? 0 : i < last ? 1 + (uint32_t)((i - 1) / factor) : inner + 1;
 
-		for (size_t n = 0; !error && n < s->items[i].sums.count; n++)
-			error = put(s, joined, to, s->items[i].sums.items[n]);
-		vec_release(&s->items[i].sums);
+		error = put_all(s, &joined[to].sums, &s->items[i].sums, NULL);
+		error = error ?: put_all(s, &joined[to].calls, &s->items[i].calls, NULL);
+		release_slice(&s->items[i]);
 	}
 	if (error) {
 		release_slices(joined, inner + 2);
@@ -143,50 +147,47 @@ int slice_sums_join(struct slice_sums *s)
 
 /* ------------------------------------------------------------------ keys */
 
-static int number_of(struct slice_sums *s, const struct gather_key *whole, uint32_t *ret)
+static void leave_calls_out(struct slice_sums *s)
 {
-	struct gather_key key = *whole;
-	int error;
-
-	if (s->stackless)
-		key.stack = key.node_stack = 0;
-	error = keys_add(&s->keys, &key, ret);
-	if (!error && *ret >= s->places.count && vec_push(&s->places, UINT32_MAX))
-		error = short_memory();
-	return error;
+	s->callless = true;
+	for (uint32_t i = 0; i < s->count; i++) {
+		s->all.sums -= s->items[i].calls.count;
+		vec_release(&s->items[i].calls);
+	}
 }
 
-/* The sums of a slice by new numbers of their keys. */
-static int renumber(struct slice_sums *s, uint32_t slice, const uint32_t *numbers)
+static int renumber(struct slice_sums *s, const uint32_t *code_numbers)
 {
-	struct slice whole = s->items[slice];
 	int error = 0;
 
-	s->items[slice] = (struct slice){0};
-	vec_foreach (sum, &whole.sums) {
-		struct slice_sum same = {numbers[sum->key], sum->count, sum->time_ns};
+	s->all.sums = 0;
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		struct slice whole = s->items[i];
 
-		error = error ?: put(s, s->items, slice, same);
+		s->items[i] = (struct slice){0};
+		error = put_all(s, &s->items[i].sums, &whole.sums, code_numbers);
+		error = error ?: put_all(s, &s->items[i].calls, &whole.calls, code_numbers);
+		release_slice(&whole);
 	}
-	vec_release(&whole.sums);
 	return error;
 }
 
 static int leave_stacks_out(struct slice_sums *s)
 {
-	struct keys whole = s->keys;
+	struct keys whole = s->all.keys.codes;
 	uint32_t *numbers = malloc((whole.items.count + 1) * sizeof(*numbers));
 	int error = numbers ? 0 : short_memory();
 
-	s->keys = (struct keys){0};
-	vec_release(&s->places);
-	s->sums = 0;
+	s->all.keys.codes = (struct keys){0};
 	s->stackless = true;
-	for (size_t n = 0; !error && n < whole.items.count; n++)
-		error = number_of(s, &whole.items.items[n], &numbers[n]);
+	for (size_t n = 0; !error && n < whole.items.count; n++) {
+		struct gather_key code = whole.items.items[n];
+
+		code.stack = code.node_stack = 0;
+		error = keys_add(&s->all.keys.codes, &code, &numbers[n]);
+	}
 	keys_release(&whole);
-	for (uint32_t i = 0; !error && i < s->count; i++)
-		error = renumber(s, i, numbers);
+	error = error ?: renumber(s, numbers);
 	free(numbers);
 	return error;
 }
@@ -195,35 +196,85 @@ static int leave_stacks_out(struct slice_sums *s)
 static void give_up(struct slice_sums *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		vec_release(&s->items[i].sums);
-	keys_release(&s->keys);
-	vec_release(&s->places);
+		release_slice(&s->items[i]);
+	event_keys_release(&s->all.keys);
 	vec_release(&s->spreads);
-	s->sums = 0;
+	s->all.sums = 0;
 	s->overflow = true;
+}
+
+static bool has_too_many_keys(const struct slice_sums *s)
+{
+	return s->all.keys.codes.items.count > s->keys_max ||
+	       s->all.keys.rests.items.count > s->keys_max;
 }
 
 static int limit_keys(struct slice_sums *s)
 {
 	int error = 0;
 
-	if (s->keys.items.count > s->keys_max && !s->stackless)
+	if (s->all.keys.codes.items.count > s->keys_max && !s->stackless)
 		error = leave_stacks_out(s);
-	if (!error && s->keys.items.count > s->keys_max)
+	if (!error && has_too_many_keys(s))
 		give_up(s);
+	return error;
+}
+
+/* Also of the fewest slices: one each for most codes. */
+static bool is_beyond_joining(const struct slice_sums *s)
+{
+	return s->count - 2 <= SLICES_MIN ||
+	       s->all.keys.codes.items.count > s->sums_max / SLICES_MIN;
+}
+
+static int limit_sums(struct slice_sums *s)
+{
+	int error = 0;
+
+	while (!error && s->all.sums > s->sums_max) {
+		if (!s->callless && is_beyond_joining(s)) {
+			s->sums_max *= SUMS_MORE;
+			leave_calls_out(s);
+		} else if (s->count - 2 > SLICES_MIN) {
+			error = slice_sums_join(s);
+		} else if (!s->stackless) {
+			error = leave_stacks_out(s);
+		} else {
+			give_up(s);
+		}
+	}
 	return error;
 }
 
 /* ------------------------------------------------------------------ events */
 
-static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *key,
+static bool has_too_many(const struct slice_sums *s)
+{
+	return has_too_many_keys(s) || s->all.sums > s->sums_max;
+}
+
+/* What waits has numbers of the slices that there are now. */
+static int limit(struct slice_sums *s)
+{
+	int error = s->overflow ? 0 : event_sums_rest(&s->all);
+
+	error = error || s->overflow ? error : limit_keys(s);
+	return error || s->overflow ? error : limit_sums(s);
+}
+
+static int add_sum(struct slice_sums *s, uint32_t slice, const struct gather_key *whole,
 	uint64_t time_ns, uint32_t count)
 {
-	uint32_t number = 0;
-	int error = number_of(s, key, &number);
+	struct slice *to = &s->items[slice];
+	struct gather_key key = *whole;
 
+	if (s->stackless)
+		key.stack = key.node_stack = 0;
 	s->overflow |= __builtin_add_overflow(s->total_ns, time_ns, &s->total_ns);
-	return error ?: put(s, s->items, slice, (struct slice_sum){number, count, time_ns});
+	return s->overflow
+		       ? 0
+		       : event_sums_add(&s->all, key.event == EVENT_CALL ? &to->calls : &to->sums,
+				 &key, time_ns, count);
 }
 
 static uint32_t slice_at(const struct slice_sums *s, uint64_t time_ns)
@@ -365,9 +416,9 @@ static int spread_stalls(
 	return error;
 }
 
-int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
+static int spread_all_stalls(struct slice_sums *s, const struct profile_reader *r)
 {
-	const struct profile_window *w = profile_window(r, s->window);
+	const struct profile_window *w = s->stalls.count ? profile_window(r, s->window) : NULL;
 	const struct profile_span window = {
 		w ? w->start_ns : s->start_ns, w && w->end_ns > w->start_ns ? w->end_ns : 0};
 	int error = 0;
@@ -386,7 +437,7 @@ static int add_stall(
 	int error;
 
 	if (e->window != s->window || s->stalls.count >= STALLS_MAX) {
-		error = slice_sums_finish(s, r);
+		error = spread_all_stalls(s, r);
 		if (error)
 			return error;
 	}
@@ -409,7 +460,7 @@ static int add_event(struct slice_sums *s, const struct profile_event *e)
 		return e->sample.kind == SAMPLE_SEEN ? add_sample(s, &e->sample, &key)
 						     : add_unsampled(s, &e->sample, &key);
 	case EVENT_CALL:
-		return add_sum(s, slice_at(s, e->call.start_ns), &key, 0, 1);
+		return s->callless ? 0 : add_sum(s, slice_at(s, e->call.start_ns), &key, 0, 1);
 	case EVENT_WORK:
 		return add_work(s, e, &key);
 	case EVENT_PENDING:
@@ -437,9 +488,30 @@ int slice_sums_add(
 		error = add_stall(s, r, &e->stall);
 	else if (has_sums(e) && !(e->kind == EVENT_CALL && e->call.kind == CALL_SYNC))
 		error = add_event(s, e);
-	error = error ?: limit_keys(s);
-	while (!error && s->sums > SUMS_MAX && s->count - 2 > SLICES_MIN)
-		error = slice_sums_join(s);
+	return error || !has_too_many(s) ? error : limit(s);
+}
+
+/* Room for more that does not come. */
+static void shrink(struct event_sum_list *v)
+{
+	struct event_sum *items = v->count ? realloc(v->items, v->count * sizeof(*items)) : NULL;
+
+	if (!items)
+		return;
+	v->items = items;
+	v->capacity = v->count;
+}
+
+int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
+{
+	int error = s->overflow ? 0 : spread_all_stalls(s, r);
+
+	error = error ?: limit(s);
+	for (uint32_t i = 0; !error && i < s->count; i++) {
+		shrink(&s->items[i].sums);
+		shrink(&s->items[i].calls);
+	}
+	malloc_trim(0);
 	return error;
 }
 
@@ -485,7 +557,7 @@ void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct p
 	profile_reader_clip(r, &p->clip);
 }
 
-static bool is_wanted(const struct slice_part *p, const struct gather_key *key)
+bool slice_part_has(const struct slice_part *p, const struct gather_key *key)
 {
 	const struct profile_op *op = profile_op(p->reader, key->op);
 
@@ -498,19 +570,22 @@ static int hand(const struct slice_part *p, const struct gather_sum *sum,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
 	if ((!sum->time_ns && !sum->count) || sum->key.event == EVENT_STALL ||
-		!is_wanted(p, &sum->key))
+		!slice_part_has(p, &sum->key))
 		return 0;
 	return handle(arg, sum);
 }
 
-static int hand_spreads(const struct slice_part *p,
+int slice_part_spreads(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
 	const struct slice_sums *s = p->sums;
-	const struct profile_span span = {s->spans[p->first].from_ns, s->spans[p->end - 1].to_ns};
+	struct profile_span span = {0};
 	const struct profile_clip inside = {.spans = &span, .span_count = 1};
 	int error = 0;
 
+	if (!s || p->first >= p->end)
+		return 0;
+	span = (struct profile_span){s->spans[p->first].from_ns, s->spans[p->end - 1].to_ns};
 	vec_foreach (spread, &s->spreads) {
 		struct gather_sum sum = {.key = spread->key};
 		uint64_t start_ns = profile_meta_number(p->reader, META_START_NS, spread->end_ns);
@@ -523,32 +598,39 @@ static int hand_spreads(const struct slice_part *p,
 	return error;
 }
 
-static void add_up(const struct slice_part *p, struct gather_sum *sums)
+static int add_up(const struct event_sum_list *from, struct pair_sums *sums)
 {
-	for (uint32_t i = p->first; i < p->end; i++)
-		vec_foreach (sum, &p->sums->items[i].sums) {
-			sums[sum->key].time_ns += sum->time_ns;
-			sums[sum->key].count += sum->count;
-		}
+	int error = 0;
+
+	vec_foreach (sum, from)
+		error = error
+				?: pair_sums_add(
+					   sums, (struct pair_sum){sum->pair.code, sum->pair.rest,
+							 sum->time_ns, sum->count, 0});
+	return error;
 }
 
 int slice_part_each(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg)
 {
-	size_t keys = p->sums ? p->sums->keys.items.count : 0;
-	struct gather_sum *sums;
+	struct pair_sums sums = {0};
+	const struct pair_sum *sum;
+	size_t n = 0;
 	int error = 0;
 
 	if (!p->sums || p->first >= p->end)
 		return 0;
-	sums = calloc(keys + 1, sizeof(*sums));
-	if (!sums)
-		return short_memory();
-	add_up(p, sums);
-	for (size_t i = 0; !error && i < keys; i++) {
-		sums[i].key = p->sums->keys.items.items[i];
-		error = hand(p, &sums[i], handle, arg);
+	for (uint32_t i = p->first; !error && i < p->end; i++) {
+		error = add_up(&p->sums->items[i].sums, &sums);
+		error = error ?: add_up(&p->sums->items[i].calls, &sums);
 	}
-	free(sums);
-	return error ?: hand_spreads(p, handle, arg);
+	while (!error && (sum = pair_sums_next(&sums, &n))) {
+		const struct event_pair pair = {sum->first, sum->second};
+		const struct gather_sum whole = {
+			event_keys_at(&p->sums->all.keys, pair), sum->count, sum->time_ns};
+
+		error = hand(p, &whole, handle, arg);
+	}
+	pair_sums_release(&sums);
+	return error ?: slice_part_spreads(p, handle, arg);
 }

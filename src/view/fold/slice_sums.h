@@ -14,24 +14,20 @@
  * each: those of one window and reason lie evenly in it, as whole samples. They are counted by
  * reason, and in no range (slice_part_each).
  *
- * Slices become longer when there would be too many sums. Where nearly every event has a key of its
- * own, sums would take more memory than the file and save nothing: they are kept by keys without
- * stacks, of which heatmaps by row are made, and views are read from the file. Owned by the caller.
+ * Slices become longer when there would be too many sums. Where there are so many stacks that this
+ * does not help, there may be more sums, and calls have none. Where there are too many even so,
+ * sums are kept by keys without stacks, of which heatmaps by row are made, and views are read from
+ * the file. Owned by the caller.
  */
 #pragma once
 
 #include "profile/clip.h"
-#include "view/fold/keys.h"
+#include "view/fold/event_sums.h"
 #include "view/fold/options.h"
 
-/* Of a key of the slice; there may be several of one key. */
-struct slice_sum {
-	uint32_t key, count; /* number; of work what begins there */
-	uint64_t time_ns;
-};
-
 struct slice {
-	struct vec(struct slice_sum) sums;
+	struct event_sum_list sums;
+	struct event_sum_list calls; /* which have no time: few ask for them */
 };
 
 /* Samples of instructions of one window. */
@@ -52,15 +48,14 @@ struct slice_sums {
 	struct slice *items;
 	struct profile_span *spans; /* of the slices */
 	struct profile_clip cut;    /* at their edges */
-	struct keys keys;
-	struct vec(uint32_t) places; /* by key: of the sum that was added to last, in its slice */
-	size_t keys_max;	     /* with stacks; may be set to less before the first event */
+	struct event_sums all;
+	size_t keys_max, sums_max; /* may be set to less before the first event */
 	struct vec(struct slice_spread) spreads;
 	struct vec(bool) sampled;		/* by thread */
 	struct vec(struct slice_stalls) stalls; /* of the window that is read */
 	uint32_t window;
-	size_t sums;	   /* of all slices, kept */
 	uint64_t total_ns; /* of all of them */
+	bool callless;	   /* calls have no sums */
 	bool stackless;	   /* keys are without stacks: no parts are made of them */
 	bool overflow;	   /* it does not fit: the sums are not sound */
 	/* of the same reading, which the owner sets: for what is read from the file */
@@ -100,3 +95,8 @@ void slice_part_begin(struct slice_part *p, const struct slice_sums *s, struct p
  */
 int slice_part_each(const struct slice_part *p,
 	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);
+/* Of that only what is spread evenly. */
+int slice_part_spreads(const struct slice_part *p,
+	int (*handle)(void *arg, const struct gather_sum *sum), void *arg);
+/* Whether what has this half of a key (keys.h: rest) is of its threads and devices. */
+bool slice_part_has(const struct slice_part *p, const struct gather_key *rest);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* All stacks as one tree: a node has what its parent has. */
+/* All code as one tree, and what stands on it as another part of it: a node has what its parent
+ * has. */
 #include "view/heat/function.h"
 
 #include <errno.h>
@@ -15,12 +16,14 @@
 
 void heat_function_release(struct heat_function *f)
 {
-	free(f->has);
+	free(f->codes);
+	free(f->rests);
+	free(f->spreads);
 }
 
-bool heat_function_has(const struct heat_function *f, size_t key)
+bool heat_function_has(const struct heat_function *f, struct event_pair pair)
 {
-	return f->has[key];
+	return f->codes[pair.code] || f->rests[pair.rest];
 }
 
 /* The printable name, as pages and tables have it. */
@@ -54,9 +57,20 @@ static int choose_frames(
 	return error;
 }
 
-/* `nodes`: by key; 0 where there is none. */
-static int mark(struct heat_function *f, const struct tree *t, const uint32_t *nodes, size_t count,
-	const char *text)
+/* Nodes of keys. */
+struct marking {
+	uint32_t *codes, *rests, *spreads; /* 0 where there is none */
+	size_t code_count, rest_count, spread_count;
+};
+
+static void mark_some(const bool *under, const uint32_t *nodes, size_t count, bool *ret)
+{
+	for (size_t n = 0; n < count; n++)
+		ret[n] = under[nodes[n]];
+}
+
+static int mark(
+	struct heat_function *f, const struct tree *t, const struct marking *m, const char *text)
 {
 	const struct tree_node *tree = tree_nodes(t);
 	size_t node_count = tree_node_count(t);
@@ -66,49 +80,75 @@ static int mark(struct heat_function *f, const struct tree *t, const uint32_t *n
 
 	for (size_t n = 1; !error && n < node_count; n++)
 		under[n] = under[tree[n].parent] || chosen[tree[n].frame];
-	for (size_t n = 0; !error && n < count; n++)
-		f->has[n] = under[nodes[n]];
+	if (!error) {
+		mark_some(under, m->codes, m->code_count, f->codes);
+		mark_some(under, m->rests, m->rest_count, f->rests);
+		mark_some(under, m->spreads, m->spread_count, f->spreads);
+	}
 	free(chosen);
 	free(under);
 	return error;
 }
 
-static int add_nodes(
-	struct tree *t, const struct slice_sums *s, const struct profile_reader *r, uint32_t *nodes)
+static bool is_shown(const struct gather_key *key)
+{
+	return key->event == EVENT_SAMPLE || key->event == EVENT_WORK;
+}
+
+static int add_nodes(struct tree *t, const struct slice_sums *s, const struct profile_reader *r,
+	const struct marking *m)
 {
 	const struct view_options options = {0};
 	struct event_nodes adding;
-	size_t keys = s->keys.items.count;
 	int error = event_nodes_init(&adding, r, &options, t);
 
-	for (size_t n = 0; !error && n < keys + s->spreads.count; n++) {
-		const struct gather_key *whole =
-			n < keys ? &s->keys.items.items[n] : &s->spreads.items[n - keys].key;
-		struct gather_key key = event_key_for(whole, &options);
+	for (size_t n = 0; !error && n < m->code_count; n++) {
+		struct gather_key key = event_key_for(&s->all.keys.codes.items.items[n], &options);
 
-		if (key.event == EVENT_SAMPLE || key.event == EVENT_WORK)
-			error = event_nodes_add(&adding, &key, &nodes[n]);
+		if (is_shown(&key))
+			error = event_nodes_add_code(&adding, &key, &m->codes[n]);
 	}
+	for (size_t n = 0; !error && n < m->rest_count; n++)
+		if (is_shown(&s->all.keys.rests.items.items[n]))
+			error = event_nodes_add_top(
+				&adding, &s->all.keys.rests.items.items[n], &m->rests[n]);
+	for (size_t n = 0; !error && n < m->spread_count; n++)
+		error = event_nodes_add(&adding, &s->spreads.items[n].key, &m->spreads[n]);
 	event_nodes_release(&adding);
 	return error;
+}
+
+static int begin(struct heat_function *f, const struct slice_sums *s, struct marking *m)
+{
+	m->code_count = s->all.keys.codes.items.count;
+	m->rest_count = s->all.keys.rests.items.count;
+	m->spread_count = s->spreads.count;
+	m->codes = calloc(m->code_count + 1, sizeof(*m->codes));
+	m->rests = calloc(m->rest_count + 1, sizeof(*m->rests));
+	m->spreads = calloc(m->spread_count + 1, sizeof(*m->spreads));
+	f->codes = calloc(m->code_count + 1, sizeof(*f->codes));
+	f->rests = calloc(m->rest_count + 1, sizeof(*f->rests));
+	f->spreads = calloc(m->spread_count + 1, sizeof(*f->spreads));
+	return m->codes && m->rests && m->spreads && f->codes && f->rests && f->spreads
+		       ? 0
+		       : error_memory(SUBJECT);
 }
 
 int heat_function_find(struct heat_function *f, const struct slice_sums *s,
 	const struct profile_reader *r, const char *text)
 {
-	size_t count = s->keys.items.count + s->spreads.count;
-	uint32_t *nodes = calloc(count + 1, sizeof(*nodes));
+	struct marking m = {0};
 	struct tree *t = NULL;
-	int error = nodes ? tree_new(&t) : error_memory(SUBJECT);
+	int error = begin(f, s, &m);
 
-	*f = (struct heat_function){.has = calloc(count + 1, sizeof(*f->has))};
-	if (!error && !f->has)
-		error = error_memory(SUBJECT);
 	if (!error && (!text || !*text))
 		error = error_set(-EINVAL, "say which function");
-	error = error ?: add_nodes(t, s, r, nodes);
-	error = error ?: mark(f, t, nodes, count, text);
+	error = error ?: tree_new(&t);
+	error = error ?: add_nodes(t, s, r, &m);
+	error = error ?: mark(f, t, &m, text);
 	tree_free(t);
-	free(nodes);
+	free(m.codes);
+	free(m.rests);
+	free(m.spreads);
 	return error;
 }

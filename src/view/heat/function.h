@@ -6,7 +6,8 @@
 #include "view/fold/slice_sums.h"
 
 struct heat_function {
-	bool *has;    /* by key, and behind them by spread */
+	bool *codes, *rests; /* by half of a key (view/fold/keys.h): either may have it */
+	bool *spreads;
 	size_t names; /* of how many frames */
 };
 
@@ -15,4 +16,4 @@ struct heat_function {
 int heat_function_find(struct heat_function *f, const struct slice_sums *s,
 	const struct profile_reader *r, const char *text);
 void heat_function_release(struct heat_function *f);
-bool heat_function_has(const struct heat_function *f, size_t key);
+bool heat_function_has(const struct heat_function *f, struct event_pair pair);

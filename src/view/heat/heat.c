@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Each key of the sums has a row, or none. What the rows have in all is added up first, so that
- * only the largest need cells. */
+/* Which event it is (view/fold/keys.h: rest) decides which row each sum has, or none; of the
+ * heatmap of a function, where in the program it is as well (code). What the rows have in all is
+ * added up first, so that only the largest need cells. */
 #include "view/heat/heat.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@ struct making {
 	const struct slice_sums *sums;
 	const struct profile_reader *reader;
 	const struct heat_wanted *wanted;
-	uint32_t *line_of; /* by key; behind them, by spread */
+	uint32_t *line_of; /* by rest; behind them, by spread */
+	struct heat_function function;
 	struct vec(struct line) lines;
 	struct map known;     /* thread, reason or stream -> line */
 	struct interner *ids; /* of a stream: process, device, context, number; of a reason: name */
@@ -159,31 +161,36 @@ static int find_line(struct making *m, const struct gather_key *key, uint32_t *r
 	return map_put(&m->known, id, *ret) || vec_push(&m->lines, new) ? short_memory() : 0;
 }
 
-static int place_key(
-	struct making *m, const struct heat_function *f, size_t n, const struct gather_key *key)
+static int place_key(struct making *m, size_t n, const struct gather_key *key)
 {
 	m->line_of[n] = NO_ROW;
-	if (!is_on(m, key) || (m->wanted->of == HEAT_FUNCTION && !heat_function_has(f, n)))
-		return 0;
-	return find_line(m, key, &m->line_of[n]);
+	return is_on(m, key) ? find_line(m, key, &m->line_of[n]) : 0;
 }
 
 static int place_keys(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t count = s->keys.items.count;
-	struct heat_function f = {0};
+	size_t count = s->all.keys.rests.items.count;
 	int error = 0;
 
 	if (m->wanted->of == HEAT_FUNCTION)
-		error = heat_function_find(&f, s, m->reader, m->wanted->function);
-	m->h->functions = f.names;
+		error = heat_function_find(&m->function, s, m->reader, m->wanted->function);
+	m->h->functions = m->function.names;
 	for (size_t n = 0; !error && n < count; n++)
-		error = place_key(m, &f, n, &s->keys.items.items[n]);
+		error = place_key(m, n, &s->all.keys.rests.items.items[n]);
 	for (size_t n = 0; !error && n < s->spreads.count; n++)
-		error = place_key(m, &f, count + n, &s->spreads.items[n].key);
-	heat_function_release(&f);
+		if (m->wanted->of == HEAT_FUNCTION && !m->function.spreads[n])
+			m->line_of[count + n] = NO_ROW;
+		else
+			error = place_key(m, count + n, &s->spreads.items[n].key);
 	return error;
+}
+
+static uint32_t line_of_sum(const struct making *m, const struct event_sum *sum)
+{
+	if (m->wanted->of == HEAT_FUNCTION && !heat_function_has(&m->function, sum->pair))
+		return NO_ROW;
+	return m->line_of[sum->pair.rest];
 }
 
 /* ------------------------------------------------------------------ times */
@@ -210,12 +217,15 @@ static uint64_t spread_part(
 static void add_totals(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t keys = s->keys.items.count;
+	size_t keys = s->all.keys.rests.items.count;
 
 	for (uint32_t n = 1; n <= inner(s); n++)
-		vec_foreach (sum, &s->items[n].sums)
-			if (m->line_of[sum->key] != NO_ROW)
-				m->lines.items[m->line_of[sum->key]].time_ns += sum->time_ns;
+		vec_foreach (sum, &s->items[n].sums) {
+			uint32_t line = line_of_sum(m, sum);
+
+			if (line != NO_ROW)
+				m->lines.items[line].time_ns += sum->time_ns;
+		}
 	for (size_t n = 0; n < s->spreads.count; n++)
 		if (m->line_of[keys + n] != NO_ROW)
 			m->lines.items[m->line_of[keys + n]].time_ns +=
@@ -257,7 +267,7 @@ static void add_slices(struct making *m)
 
 	for (uint32_t n = 1; n <= inner(s); n++)
 		vec_foreach (sum, &s->items[n].sums) {
-			uint32_t line = m->line_of[sum->key];
+			uint32_t line = line_of_sum(m, sum);
 
 			if (line != NO_ROW && m->lines.items[line].time_ns)
 				m->h->rows.items[m->lines.items[line].place]
@@ -268,7 +278,7 @@ static void add_slices(struct making *m)
 static int add_cells(struct making *m)
 {
 	const struct slice_sums *s = m->sums;
-	size_t keys = s->keys.items.count;
+	size_t keys = s->all.keys.rests.items.count;
 	uint64_t *each = calloc(m->h->columns, sizeof(*each)), passing = 0;
 	struct heat_row *last = m->h->rows.count ? &m->h->rows.items[m->h->rows.count - 1] : NULL;
 
@@ -389,7 +399,7 @@ static int make_rows(struct making *m, struct line **order)
 
 static int make(struct making *m)
 {
-	size_t keys = m->sums->keys.items.count + m->sums->spreads.count;
+	size_t keys = m->sums->all.keys.rests.items.count + m->sums->spreads.count;
 	struct line **order;
 	int error;
 
@@ -434,6 +444,7 @@ int heat_read(struct heat *h, const struct slice_sums *s, const struct profile_r
 	h->columns = (inner(s) + together - 1) / together;
 	error = interner_new(&m.ids) ? short_memory() : make(&m);
 	free(m.line_of);
+	heat_function_release(&m.function);
 	vec_release(&m.lines);
 	map_release(&m.known);
 	interner_free(m.ids);

@@ -43,6 +43,8 @@ struct tree {
 	struct tree_time total;
 	bool joined;		      /* one time */
 	struct vec(uint64_t) samples; /* by node, as far as there are any */
+	uint32_t *rank;		      /* by frame: its position among them, when they were sorted */
+	size_t ranked;
 };
 
 static const struct {
@@ -76,6 +78,8 @@ static const struct {
 	[TREE_DIFF_LESS] = {"less than 1/1.2 in the second", false},
 	[TREE_DIFF_MUCH_LESS] = {"less than half in the second", false},
 	[TREE_DIFF_BEFORE] = {"only in the first", false},
+	[TREE_LEFT_OUT] = {"note", false},
+	[TREE_LEFT_OUT_GPU] = {"note", true},
 };
 
 bool tree_kind_is_gpu(enum tree_kind kind)
@@ -117,6 +121,7 @@ void tree_free(struct tree *t)
 	map_release(&t->frame_index);
 	interner_free(t->texts);
 	free(t->index);
+	free(t->rank);
 	free(t);
 }
 
@@ -475,8 +480,15 @@ int tree_sort(struct tree *t)
 		if (child && nodes[child].next_sibling)
 			nodes[i].first_child = sort_list(nodes, rank, child);
 	}
-	free(rank);
+	free(t->rank);
+	t->rank = rank;
+	t->ranked = t->frames.count;
 	return 0;
+}
+
+uint32_t tree_frame_rank(const struct tree *t, uint32_t frame)
+{
+	return frame < t->ranked ? t->rank[frame] : frame;
 }
 
 /* Puts the path of a node, turned round, into another tree of the same frames. */
@@ -560,6 +572,158 @@ int tree_reverse(const struct tree *t, struct tree **ret)
 		tree_free(reversed);
 	else
 		*ret = reversed;
+	return error;
+}
+
+bool tree_kind_is_left_out(enum tree_kind kind)
+{
+	return kind == TREE_LEFT_OUT || kind == TREE_LEFT_OUT_GPU;
+}
+
+/* In the same memory, as both may be large. */
+void tree_take_nodes(struct tree *t, struct tree_path_node **ret, uint32_t *ret_count)
+{
+	const struct tree_node *nodes = t->nodes.items;
+	size_t count = t->nodes.count;
+	char *bytes = (char *)t->nodes.items;
+	void *smaller;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tree_path_node node = {nodes[i].parent, nodes[i].frame};
+
+		memcpy(bytes + i * sizeof(node), &node, sizeof(node));
+	}
+	smaller = realloc(bytes, count * sizeof(**ret));
+	*ret = smaller ?: (void *)bytes;
+	*ret_count = (uint32_t)count;
+	t->nodes.items = NULL;
+	t->nodes.count = t->nodes.capacity = 0;
+	free(t->index);
+	t->index = NULL;
+	t->index_mask = t->index_count = 0;
+}
+
+/* ------------------------------------------------------------------ what is left out */
+
+uint64_t tree_sizes_least(const struct tree_sizes *s, uint64_t most)
+{
+	uint64_t kept = 0;
+	int bits = 64;
+
+	while (bits > 0 && s->of[bits] <= most - kept)
+		kept += s->of[bits--];
+	return bits ? (uint64_t)1 << bits : 1;
+}
+
+int tree_add_left_out_node(struct tree *t, uint32_t parent, bool gpu, uint32_t *ret_node)
+{
+	static const char name[] = "(frames left out)";
+	uint32_t frame;
+	int error = tree_add_frame(
+		t, gpu ? TREE_LEFT_OUT_GPU : TREE_LEFT_OUT, 0, name, sizeof(name) - 1, &frame);
+
+	return error ?: tree_add_child(t, parent, frame, ret_node);
+}
+
+static int add_left_out(struct tree *t, uint32_t node, bool gpu, uint64_t time, uint64_t samples)
+{
+	int error = time ? tree_add_left_out_node(t, node, gpu, &node) : 0;
+
+	if (error || !time)
+		return error;
+	error = tree_add_time(t, node, time);
+	return error || !samples ? error : tree_add_samples(t, node, samples);
+}
+
+int tree_add_left_out(struct tree *t, uint32_t node, const struct tree_time *time)
+{
+	int error = add_left_out(t, node, false, time->cpu, time->samples);
+
+	return error ?: add_left_out(t, node, true, time->gpu, 0);
+}
+
+/* Takes the children of a node that are too little from it, and says what they have. */
+static struct tree_time take_small(
+	struct tree *t, const struct tree_totals *totals, uint32_t node, uint64_t least)
+{
+	uint32_t *place = &t->nodes.items[node].first_child;
+	struct tree_time sum = {0};
+
+	while (*place) {
+		struct tree_time own = tree_totals_of(totals, *place);
+		struct tree_node *child = &t->nodes.items[*place];
+
+		if (own.cpu + own.gpu >= least ||
+			tree_kind_is_left_out(t->frames.items[child->frame].kind)) {
+			place = &child->next_sibling;
+			continue;
+		}
+		sum.cpu += own.cpu;
+		sum.gpu += own.gpu;
+		sum.samples += own.samples;
+		*place = child->next_sibling;
+	}
+	return sum;
+}
+
+static void forget_time(struct tree *t, uint32_t node)
+{
+	struct tree_node *n = &t->nodes.items[node];
+
+	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= n->self;
+	n->self = 0;
+	if (node < t->samples.count)
+		t->samples.items[node] = 0;
+}
+
+static bool has_least(const struct tree_totals *totals, uint32_t node, uint64_t least)
+{
+	struct tree_time own = tree_totals_of(totals, node);
+
+	return own.cpu + own.gpu >= least;
+}
+
+/* What is left out already goes where its parent does. */
+static void forget_small(
+	struct tree *t, const struct tree_totals *totals, uint64_t least, uint64_t *count)
+{
+	for (uint32_t i = 1; i < t->nodes.count; i++) {
+		const struct tree_node *n = &t->nodes.items[i];
+		bool before = tree_kind_is_left_out(t->frames.items[n->frame].kind);
+
+		if (has_least(totals, before ? n->parent : i, least))
+			continue;
+		*count += !before && has_least(totals, i, 1);
+		forget_time(t, i);
+	}
+}
+
+static int leave_out(
+	struct tree *t, const struct tree_totals *totals, uint64_t least, uint64_t *count)
+{
+	size_t nodes = t->nodes.count;
+	int error = 0;
+
+	forget_small(t, totals, least, count);
+	for (uint32_t i = 0; !error && i < nodes; i++) {
+		struct tree_time small;
+
+		if (!has_least(totals, i, least))
+			continue;
+		small = take_small(t, totals, i, least);
+		error = tree_add_left_out(t, i, &small);
+	}
+	return error;
+}
+
+int tree_leave_out(struct tree *t, uint64_t least, uint64_t *ret_count)
+{
+	struct tree_totals totals;
+	int error = tree_totals_init(&totals, t);
+
+	*ret_count = 0;
+	error = error ?: leave_out(t, &totals, least, ret_count);
+	tree_totals_release(&totals);
 	return error;
 }
 

@@ -53,6 +53,9 @@ enum tree_kind {
 	TREE_DIFF_LESS,
 	TREE_DIFF_MUCH_LESS,
 	TREE_DIFF_BEFORE, /* the second has none */
+	/* What stands on a node and is too little to be shown. */
+	TREE_LEFT_OUT,
+	TREE_LEFT_OUT_GPU,
 	TREE_KINDS
 };
 
@@ -92,6 +95,11 @@ static inline struct tree_time tree_totals_of(const struct tree_totals *totals, 
 		.samples = totals->samples ? totals->samples[node] : 0,
 	};
 }
+
+/* A node without time. */
+struct tree_path_node {
+	uint32_t parent, frame;
+};
 
 struct tree_path {
 	const uint32_t *frames;
@@ -139,6 +147,9 @@ uint64_t tree_samples(const struct tree *t, uint32_t node);
 
 /* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
+/* A number that is less for frames that come first in this order. Those that were not there when
+ * the tree was sorted come last. */
+uint32_t tree_frame_rank(const struct tree *t, uint32_t frame);
 /* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf
  * stands on the root. Equal leaves become one: next to the root is what most of the time was spent
  * in, and above that what led there. Nodes without time of their own or above them are left out.
@@ -147,6 +158,32 @@ int tree_reverse(const struct tree *t, struct tree **ret);
 /* Has what stands on nodes of these frames stand on their parents instead, with their time. The
  * nodes stay, without time or children. Not to be added to afterwards. */
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
+/* Hands out what all nodes stand on, to be freed; the tree has its frames left. */
+void tree_take_nodes(struct tree *t, struct tree_path_node **ret, uint32_t *ret_count);
+
+/* How many nodes have less than 1, 2, 4, 8 ... */
+struct tree_sizes {
+	uint64_t of[65];
+};
+
+static inline void tree_sizes_add(struct tree_sizes *s, uint64_t time)
+{
+	s->of[time ? 64 - __builtin_clzll(time) : 0]++;
+}
+
+/* The least power of two below which nodes must be left out for at most `most` to be left; 1 where
+ * all can stay. */
+uint64_t tree_sizes_least(const struct tree_sizes *s, uint64_t most);
+/* The node for such time of one of the kinds above. */
+int tree_add_left_out_node(struct tree *t, uint32_t parent, bool gpu, uint32_t *ret_node);
+/* Adds time on a node that is of frames that are left out, and samples that it is known from. */
+int tree_add_left_out(struct tree *t, uint32_t node, const struct tree_time *time);
+/*
+ * Leaves out nodes with less time than that and what stands on them: it is in nodes of the kinds
+ * above, which are no part of them. *ret_count: how many with time, without those.
+ */
+int tree_leave_out(struct tree *t, uint64_t least, uint64_t *ret_count);
+bool tree_kind_is_left_out(enum tree_kind kind);
 /* Self and everything above, of every node. Released also where init failed. */
 int tree_totals_init(struct tree_totals *totals, const struct tree *t);
 void tree_totals_release(struct tree_totals *totals);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+/* Sums of events as a tree of frames, beside a twin that adds each event to the whole tree. */
+#include "view/fold/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "folder.h"
+#include "profile/writer.h"
+#include "random.h"
+#include "tap.h"
+#include "view/fold/event_nodes.h"
+
+#define THREADS 4
+#define OPS	5
+#define STACKS	1500
+#define EVENTS	8000
+#define SLICES	3
+#define LEVELS	8
+
+static uint32_t threads[THREADS + 1], ops[OPS], stacks[STACKS], api;
+
+static uint32_t string(struct profile_writer *w, const char *text, uint32_t number)
+{
+	char whole[64];
+	uint32_t id;
+
+	snprintf(whole, sizeof(whole), "%s_%u", text, number);
+	CHECK(!profile_add_string(w, whole, strlen(whole), &id));
+	return id;
+}
+
+static void add_tasks(struct profile_writer *w)
+{
+	for (uint32_t n = 0; n < THREADS; n++) {
+		struct profile_process p = {.pid = 10 + n / 2, .comm = string(w, "program", n / 2)};
+		struct profile_thread t = {.tid = 10 + n, .name = string(w, "thread", n)};
+
+		CHECK(!profile_add_process(w, &p, &t.process));
+		CHECK(!profile_add_thread(w, &t, &threads[n]));
+	}
+	for (uint32_t n = 0; n < OPS; n++) {
+		struct profile_device d = {
+			.ordinal = n % 2, .name = string(w, "GPU", 0), .uuid = {(uint8_t)(n % 2)}};
+		struct profile_op op = {.kind = OP_KERNEL, .process = 1, .stream = 7 + n % 3};
+
+		CHECK(!profile_add_device(w, &d, &op.device));
+		op.name = string(w, "kernel", n / 2);
+		CHECK(!profile_add_op(w, &op, &ops[n]));
+	}
+}
+
+/* Functions have two addresses each, and the first level has one function. */
+static void add_stacks(struct profile_writer *w)
+{
+	for (uint32_t n = 0; n < STACKS; n++) {
+		uint32_t depth = 2 + random_below(LEVELS);
+
+		stacks[n] = 0;
+		for (uint32_t level = 0; level < depth; level++) {
+			struct profile_location l = {.kind = FRAME_USER};
+			uint32_t function = level ? random_below(4) : 0, location;
+
+			l.address = 1000 * level + 10 * function + random_below(2);
+			l.name = string(w, "function", 10 * level + function);
+			CHECK(!profile_add_location(w, &l, &location));
+			CHECK(!profile_add_stack_node(w, stacks[n], location, &stacks[n]));
+		}
+	}
+}
+
+/* Most of the time is in few stacks; some work has none. */
+static void add_events(struct profile_writer *w)
+{
+	for (uint32_t n = 0; n < EVENTS; n++) {
+		uint32_t stack = stacks[random_below(1 + random_below(STACKS))];
+		uint64_t time_ns = 1 + random_below(1 << random_below(20));
+		struct profile_sample s = {.time_ns = 1000 + n,
+			.period_ns = time_ns,
+			.thread = threads[random_below(THREADS)],
+			.stack = stack};
+		struct profile_work work = {.start_ns = 1000 + n,
+			.duration_ns = time_ns,
+			.thread = s.thread,
+			.op = ops[random_below(OPS)],
+			.api = api,
+			.join = n % 50 ? JOIN_OK : JOIN_STACK_LOST,
+			.stack = n % 50 ? stack : 0};
+
+		CHECK(n % 3 ? !profile_write_work(w, &work) : !profile_write_sample(w, &s));
+	}
+}
+
+static struct profile_reader *make_profile(const char *path)
+{
+	struct profile_writer *w;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	CHECK(!profile_writer_open(&w, path));
+	api = string(w, "cudaLaunchKernel", 0);
+	add_tasks(w);
+	add_stacks(w);
+	add_events(w);
+	CHECK(!profile_writer_close(w) && !profile_reader_open(&r, path));
+	while (profile_reader_next(r, &e) > 0)
+		continue;
+	return r;
+}
+
+static uint64_t time_of(const struct profile_event *e)
+{
+	return e->kind == EVENT_WORK ? e->work.duration_ns : e->sample.period_ns;
+}
+
+static void add_plainly(
+	const struct profile_reader *done, const struct view_options *o, struct tree *tree)
+{
+	struct event_nodes nodes;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	CHECK(!profile_reader_open_again(&r, done) && !event_nodes_init(&nodes, r, o, tree));
+	while (profile_reader_next(r, &e) > 0) {
+		struct gather_key key = event_key(&e, o);
+		uint32_t node;
+
+		CHECK(!event_nodes_add(&nodes, &key, &node));
+		CHECK(!tree_add_time(tree, node, time_of(&e)));
+		if (e.kind == EVENT_SAMPLE)
+			CHECK(!tree_add_samples(tree, node, 1));
+	}
+	event_nodes_release(&nodes);
+	profile_reader_close(r);
+}
+
+static void add_folded(const struct profile_reader *done, const struct view_options *o, bool merged,
+	struct view_result *result)
+{
+	bool shown[THREADS * (OPS * 2 + 1) + 1];
+	struct slice slices[SLICES] = {0};
+	struct event_sums sums = {0};
+	struct code_tree codes = {0};
+	struct fold fold = {.reader = done,
+		.options = o,
+		.keys = &sums.keys,
+		.codes = &codes,
+		.shown = shown,
+		.slices = slices,
+		.slice_count = merged ? 1 : SLICES,
+		.merged = merged};
+	struct profile_reader *r;
+	struct profile_event e;
+
+	memset(shown, true, sizeof(shown));
+	CHECK(!event_sums_init(&sums) && !profile_reader_open_again(&r, done));
+	while (profile_reader_next(r, &e) > 0) {
+		struct gather_key whole = event_whole_key(&e);
+		struct slice *to = &slices[merged ? 0 : random_below(SLICES)];
+
+		CHECK(!event_sums_add(&sums, &to->sums, &whole, time_of(&e), 1));
+	}
+	CHECK(!event_sums_rest(&sums) && sums.keys.rests.items.count <= sizeof(shown));
+	if (merged)
+		CHECK(!event_sums_merge(&sums, &slices[0].sums));
+	CHECK(!fold_add(&fold, result));
+	profile_reader_close(r);
+	for (size_t n = 0; n < SLICES; n++)
+		vec_release(&slices[n].sums);
+	code_tree_release(&codes);
+	event_sums_release(&sums);
+	fold_release(&fold);
+}
+
+/* A line for each node with time. */
+static void write_tree(struct tree *t, struct buf *text)
+{
+	struct tree_totals totals;
+	struct tree_walk w;
+
+	CHECK(!tree_sort(t) && !tree_totals_init(&totals, t));
+	w = tree_walk_begin(t);
+	while (tree_walk_next(&w)) {
+		const struct tree_frame *f = &tree_frames(t)[tree_nodes(t)[w.node].frame];
+		struct tree_time own = tree_totals_of(&totals, w.node);
+
+		w.skip_children = !(own.cpu + own.gpu);
+		if (!w.skip_children)
+			buf_printf(text, "%u %d %u %s %llu %llu %llu %llu\n", w.depth, f->kind,
+				f->number, f->name, (unsigned long long)own.cpu,
+				(unsigned long long)own.gpu, (unsigned long long)own.samples,
+				(unsigned long long)tree_nodes(t)[w.node].self);
+	}
+	tree_totals_release(&totals);
+	CHECK(!text->failed);
+}
+
+static void leave_out(struct tree *t, uint64_t least)
+{
+	uint64_t count;
+
+	CHECK(!tree_leave_out(t, least, &count));
+}
+
+static void check_same(struct tree *plain, struct tree *folded)
+{
+	struct buf expected = BUF_INIT, got = BUF_INIT;
+
+	write_tree(plain, &expected);
+	write_tree(folded, &got);
+	CHECK(expected.size > 100 && !strcmp(buf_text(&expected), buf_text(&got)));
+	buf_release(&expected);
+	buf_release(&got);
+}
+
+static void check(const struct profile_reader *done, const struct view_options *o, bool merged)
+{
+	struct view_result result = {0};
+	struct tree *plain;
+
+	CHECK(!tree_new(&plain) && !tree_new(&result.tree));
+	add_plainly(done, o, plain);
+	add_folded(done, o, merged, &result);
+	CHECK(!o->node_max == !result.least && !o->node_max == !result.left_out);
+	if (result.least) {
+		/* by what nodes have of all groups together, more of them are kept */
+		CHECK(tree_node_count(result.tree) < tree_node_count(plain) / 2);
+		leave_out(plain, result.least);
+		if (o->by)
+			leave_out(result.tree, result.least);
+	}
+	check_same(plain, result.tree);
+	tree_free(plain);
+	view_result_release(&result);
+}
+
+static void what_is_folded_is_the_whole_tree_without_what_is_small(void)
+{
+	static const unsigned int groups[] = {0, VIEW_BY_THREAD,
+		VIEW_BY_PROCESS | VIEW_BY_DEVICE | VIEW_BY_STREAM, VIEW_BY_DEVICE};
+	static const size_t most[] = {0, 500, 60};
+	struct profile_reader *done = make_profile(in_folder("fold.xpu"));
+
+	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++)
+		for (size_t m = 0; m < sizeof(most) / sizeof(*most); m++) {
+			struct view_options o = {.by = groups[g], .node_max = most[m]};
+
+			check(done, &o, false);
+			check(done, &o, true);
+		}
+	profile_reader_close(done);
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(folder));
+	RUN(what_is_folded_is_the_whole_tree_without_what_is_small);
+	CHECK(shell("rm *.xpu") && !rmdir(folder));
+	return tap_end();
+}
