@@ -2,7 +2,8 @@
 /*
  * Two steps: all events are summed by the two halves of their keys (keys.h), then the sums become a
  * tree (fold.h). The first step is what ten million events cost, the second sees each distinct
- * stack and operation once. With sums that are kept (slice_sums.h) only what they do not have is
+ * stack and operation once. Most recordings have few of these, and then events are summed by their
+ * whole keys first, in a table that is small enough to be near. With sums that are kept (slice_sums.h) only what they do not have is
  * read. What has no time, or has a key that is not among those that are kept, is added to the tree
  * by itself.
  */
@@ -19,12 +20,18 @@
 #include "view/fold/slice_sums.h"
 
 #define MERGE_SUMS ((size_t)1 << 20)
+#define NEAR_SUMS  ((size_t)1 << 16)
+#define NEAR_ALIKE 4 /* events of a sum, at least: with fewer the table is not worth it */
 
 struct flame {
 	const struct profile_reader *reader;
 	const struct view_options *options;
 	unsigned int show;
 	unsigned int seen;     /* VIEW_SHOWS_ of the events that there are, shown or not */
+	struct gather near;    /* what is summed by whole keys */
+	struct gather_waiting near_waiting;
+	uint64_t near_events;
+	bool all_far;
 	struct event_sums own; /* where none are kept */
 	struct slice own_slice;
 	size_t merged; /* sums of it that are of a pair each */
@@ -47,16 +54,42 @@ static int gather_other(
 }
 
 /* Where there are many pairs, there may be many sums of each before they are merged. */
-static int gather_own(struct flame *f, const struct gather_key *whole, uint64_t time_ns)
+static int gather_far(
+	struct flame *f, const struct gather_key *whole, uint64_t time_ns, uint64_t count)
 {
 	struct event_sum_list *sums = &f->own_slice.sums;
-	int error = event_sums_add(&f->own, sums, whole, time_ns, 1);
+	int error = event_sums_add(&f->own, sums, whole, time_ns, count);
 
 	if (error || sums->count < 2 * f->merged + MERGE_SUMS)
 		return error;
 	error = event_sums_rest(&f->own) ?: event_sums_merge(&f->own, sums);
 	f->merged = sums->count;
 	return error;
+}
+
+/* What is near becomes far. */
+static int spread_near(struct flame *f)
+{
+	int error = gather_rest(&f->near, &f->near_waiting);
+	const struct gather_sum *sum;
+	size_t n = 0;
+
+	f->all_far = f->near_events < f->near.used * NEAR_ALIKE;
+	f->near_events = 0;
+	while (!error && (sum = gather_next(&f->near, &n)))
+		error = gather_far(f, &sum->key, sum->time_ns, sum->count);
+	gather_release(&f->near);
+	return error;
+}
+
+static int gather_own(struct flame *f, const struct gather_key *whole, uint64_t time_ns)
+{
+	if (f->all_far)
+		return gather_far(f, whole, time_ns, 1);
+	f->near_events++;
+	return gather_later(&f->near, &f->near_waiting, whole, time_ns)
+		       ?: f->near.used < NEAR_SUMS ? 0
+						   : spread_near(f);
 }
 
 static int gather(struct flame *f, const struct profile_event *e, uint64_t time_ns)
@@ -244,7 +277,7 @@ static int add_fold(struct flame *f, const struct slice_part *p)
 
 static int build_tree(struct flame *f, const struct slice_part *p)
 {
-	int error = event_sums_rest(&f->own);
+	int error = spread_near(f) ?: event_sums_rest(&f->own);
 
 	error = error ?: event_sums_merge(&f->own, &f->own_slice.sums);
 	error = error ?: add_fold(f, p);
@@ -317,6 +350,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 		error = gpu_bursts_describe(&f.bursts, r, ret);
 	error = error ?: missing_remarks(&f.missing, r, ret);
 	name_lacking(&f);
+	gather_release(&f.near);
 	gather_release(&f.others);
 	fold_release(&f.fold);
 	event_sums_release(&f.own);

@@ -72,15 +72,19 @@ int event_sums_put(struct event_sums *s, struct event_sum_list *to, struct event
 
 static int add_one(struct event_sums *s, const struct event_sum_waiting *w, struct event_pair pair)
 {
-	uint64_t time_ns = w->time_ns;
+	uint64_t time_ns = w->time_ns, count = w->count;
 	int error = 0;
 
-	for (; !error && time_ns > TIME_MAX; time_ns -= TIME_MAX)
-		error = event_sums_put(s, w->to, (struct event_sum){pair, TIME_MAX, 0});
-	return error
-		       ?: event_sums_put(s, w->to,
-				  (struct event_sum){
-					  pair, time_ns & TIME_MAX, w->count & COUNT_MAX});
+	do {
+		uint64_t some_ns = time_ns < TIME_MAX ? time_ns : TIME_MAX;
+		uint64_t some = count < COUNT_MAX ? count : COUNT_MAX;
+
+		error = event_sums_put(
+			s, w->to, (struct event_sum){pair, some_ns & TIME_MAX, some & COUNT_MAX});
+		time_ns -= some_ns;
+		count -= some;
+	} while (!error && (time_ns || count));
+	return error;
 }
 
 int event_sums_rest(struct event_sums *s)
@@ -110,7 +114,7 @@ int event_sums_rest(struct event_sums *s)
 }
 
 int event_sums_add(struct event_sums *s, struct event_sum_list *to, const struct gather_key *whole,
-	uint64_t time_ns, uint32_t count)
+	uint64_t time_ns, uint64_t count)
 {
 	struct event_sum_waiting *w = &s->waiting[s->waiting_count++];
 

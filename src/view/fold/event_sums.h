@@ -25,8 +25,7 @@ struct event_sum_list vec(struct event_sum);
 struct event_sum_waiting {
 	struct event_sum_list *to;
 	struct event_keys_step key;
-	uint32_t count;
-	uint64_t time_ns;
+	uint64_t count, time_ns;
 };
 
 struct event_sums {
@@ -43,7 +42,7 @@ void event_sums_release(struct event_sums *s);
 /* By the whole key of an event. The list has to stay where it is until event_sums_rest, which adds
  * all that waits. */
 int event_sums_add(struct event_sums *s, struct event_sum_list *to, const struct gather_key *whole,
-	uint64_t time_ns, uint32_t count);
+	uint64_t time_ns, uint64_t count);
 int event_sums_rest(struct event_sums *s);
 /* At once. */
 int event_sums_put(struct event_sums *s, struct event_sum_list *to, struct event_sum sum);
