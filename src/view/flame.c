@@ -3,9 +3,9 @@
  * Two steps: all events are summed by the two halves of their keys (keys.h), then the sums become a
  * tree (fold.h). The first step is what ten million events cost, the second sees each distinct
  * stack and operation once. Most recordings have few of these, and then events are summed by their
- * whole keys first, in a table that is small enough to be near. With sums that are kept (slice_sums.h) only what they do not have is
- * read. What has no time, or has a key that is not among those that are kept, is added to the tree
- * by itself.
+ * whole keys first, in a table that is small enough to be near. With sums that are kept
+ * (slice_sums.h) only what they do not have is read. What has no time, or has a key that is not
+ * among those that are kept, is added to the tree by itself.
  */
 #include "view/flame.h"
 
@@ -27,8 +27,8 @@ struct flame {
 	const struct profile_reader *reader;
 	const struct view_options *options;
 	unsigned int show;
-	unsigned int seen;     /* VIEW_SHOWS_ of the events that there are, shown or not */
-	struct gather near;    /* what is summed by whole keys */
+	unsigned int seen;  /* VIEW_SHOWS_ of the events that there are, shown or not */
+	struct gather near; /* what is summed by whole keys */
 	struct gather_waiting near_waiting;
 	uint64_t near_events;
 	bool all_far;
