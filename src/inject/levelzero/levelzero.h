@@ -186,6 +186,9 @@ uint32_t objects_context(void *context);
 /* --- running.c: of a program that was joined, while it is recorded */
 
 /* False: the loader cannot trace a program that runs. */
+bool running_find(void);
+/* Switches the tracing layer on. Only where a tracer could be made: before the loader is ready, or
+ * where it has no tracing layer, it would put an empty table in the place of the program's. */
 bool running_begin(void);
 void running_end(void);
 /* NULL: it is a recorded list, or not known. */
