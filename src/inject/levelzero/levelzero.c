@@ -231,8 +231,8 @@ static bool let_go(void)
 	struct timespec step = {.tv_nsec = FINISH_STEP_NS};
 	uint64_t end_ns = now_ns() + LET_GO_NS;
 
-	while (!let_go_now()) {
-		if (now_ns() > end_ns)
+	while (is_ending() || !let_go_now()) {
+		if (is_ending() || now_ns() > end_ns)
 			return false;
 		nanosleep(&step, NULL);
 	}
