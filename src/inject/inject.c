@@ -349,10 +349,12 @@ static bool let_go(void)
 	return gone;
 }
 
-/* False while something may still run in the library's code, or come back to it. */
+/* False while something may still run in the library's code, or come back to it. Who was about to
+ * begin a call that waits, as we let go, is seen there the second time. */
 static bool release_all(uint64_t patience_ns)
 {
-	if (!let_go() || !leave_await(patience_ns) || !hooks_remove() || !joined_api->release())
+	if (!let_go() || !leave_await(patience_ns) || !let_go() || !hooks_remove() ||
+		!joined_api->release())
 		return false;
 	stacks_release();
 	tables_release();
