@@ -183,11 +183,16 @@ def check_stalls():
     for path in (pipe, pipe + ".1"):
         os.mkfifo(path)
     recorder = ["env", f"LD_PRELOAD={NODE}", "XPUPROF_SIM_XE_DEVICE=bmg", f"XPUPROF_SIM_XE={pipe}", "XPUPROF_SIM_XE_PATIENCE_MS=0"]
-    with real(XPUPROF_SIM_XE=pipe, XPUPROF_SIM_XE_PATIENCE_MS="0") as program:
+    for what, when in (("rounds", "were there"), ("kernels_anew", "are made of a module that was there")):
+        check_sampled(what, when, recorder, pipe)
+
+
+def check_sampled(what, when, recorder, pipe):
+    with real(what, XPUPROF_SIM_XE=pipe, XPUPROF_SIM_XE_PATIENCE_MS="0") as program:
         done = record_joined(program.pid, "--stalls", before=recorder)
         stalls = {k["name"]: k["samples"] for k in report_stalls()}
-        tap.result(set(stalls) == {"busy", "tiny"} and min(stalls.values()) > 1000, "instructions are sampled, at their kernels", stalls,
-                   done.stderr)
+        tap.result(set(stalls) == {"busy", "tiny"} and min(stalls.values()) > 1000, f"instructions are sampled, at kernels that {when}",
+                   stalls, done.stderr)
         tap.result("the code of 2 of 2 sampled GPU functions was not available" in done.stderr, "code from before has names only",
                    done.stderr)
         tap.result(is_left(program.pid), "the library has left", state_of(program.pid))

@@ -156,7 +156,8 @@ struct kernel {
 	uint32_t next; /* those that are free */
 	struct named *name;
 	uint32_t block[3]; /* 0: not known */
-	bool is_earlier;   /* it was there before the library, and its code was not reported */
+	/* it was there before the library, or its module was, and its code was not reported */
+	bool is_earlier;
 	bool has_own_code; /* that was, without its module */
 };
 
@@ -217,7 +218,9 @@ uint64_t address_of(address_function *f, void *kernel);
 /* A kernel was made, not on the launch path: where its code is will be reported, where instructions
  * are sampled. */
 void code_is_made(void *module, void *kernel, const char *name);
-/* So too of one that was made before the library came, when it is launched: without its module's
+/* Whether a module was made since the library came. */
+bool code_knows(const void *module);
+/* So too of one of a module that was made before, when it is launched: without the module's
  * image. */
 void code_is_earlier(void *kernel, const struct list *l, const char *name);
 /* Such a kernel, or a module, is destroyed. */
