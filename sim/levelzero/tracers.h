@@ -6,7 +6,8 @@
  * meanwhile; to destroy a tracer is to wait for such calls.
  *
  * The layer is on if its variable is set, or while somebody has switched it on
- * (zelEnableTracingLayer), which loaders before 1.20 cannot ($XPUPROF_SIM_ZE_OLD).
+ * (zelEnableTracingLayer), which loaders before 1.20 cannot ($XPUPROF_SIM_ZE_OLD). Where it is not
+ * installed ($XPUPROF_SIM_ZE_NO_LAYER) no tracer can be made, and to switch it on ends the program.
  */
 #pragma once
 

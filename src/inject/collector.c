@@ -148,8 +148,10 @@ static void report_end(enum wire_state state)
 /* From here on we are dead. */
 static void leave_program(void)
 {
+	__atomic_store_n(&library.leaving, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
 	apis_leave();
+	__atomic_store_n(&library.leaving, 0, __ATOMIC_SEQ_CST);
 	connection_close(&library.connection);
 }
 
@@ -238,6 +240,12 @@ static void introduce_thread(void)
 	connection_hurry(&library.connection);
 }
 
+void collector_is_over(void)
+{
+	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&library.finished);
+}
+
 void collector_run(void)
 {
 	pthread_setname_np(pthread_self(), "xpuprof");
@@ -248,8 +256,7 @@ void collector_run(void)
 	do
 		sleep_until_needed(apis_sleep_ns(bursts_sleep_ns(TICK_NS)));
 	while (work_on());
-	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&library.finished);
+	collector_is_over();
 }
 
 static void *collector_main(void *context)

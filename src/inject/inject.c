@@ -34,6 +34,8 @@
 #define FORK_PATIENCE_NS   50000000
 #define TABLES_PATIENCE_NS 1000000000ull
 #define LEAVE_PATIENCE_NS  5000000000ull
+#define EXIT_PATIENCE_NS   1000000000ull
+#define EXIT_PAUSE_NS	   1000000
 #define AGAIN_PATIENCE_NS  50000000ull /* with what has not left so far */
 #define AGAIN_MIN_NS	   1000000000ull
 #define AGAIN_MAX_NS	   60000000000ull
@@ -79,6 +81,17 @@ static void after_fork_in_child(void)
 	apis_forget();
 }
 
+/* The API's own end is not to meet our thread in there. */
+static void await_leaving(void)
+{
+	struct timespec pause = {.tv_nsec = EXIT_PAUSE_NS};
+	uint64_t end_ns = now_ns() + EXIT_PATIENCE_NS;
+
+	__atomic_store_n(&library.finish, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&library.leaving, __ATOMIC_SEQ_CST) && now_ns() < end_ns)
+		nanosleep(&pause, NULL);
+}
+
 /* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
 static void at_exit(void)
 {
@@ -86,6 +99,8 @@ static void at_exit(void)
 		return;
 	if (is_alive())
 		collector_finish();
+	else
+		await_leaving();
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -324,11 +339,22 @@ static bool is_ending(void)
 /* The API of a program that was joined, whether or not it could be started. */
 static const struct inject_api *joined_api;
 
-/* False while something may still run in the library's code, or come back to it. */
+static bool let_go(void)
+{
+	bool gone;
+
+	__atomic_store_n(&library.leaving, 1, __ATOMIC_SEQ_CST);
+	gone = !is_ending() && (!joined_api->let_go || joined_api->let_go());
+	__atomic_store_n(&library.leaving, 0, __ATOMIC_SEQ_CST);
+	return gone;
+}
+
+/* False while something may still run in the library's code, or come back to it. Who was about to
+ * begin a call that waits, as we let go, is seen there the second time. */
 static bool release_all(uint64_t patience_ns)
 {
-	if (is_ending() || (joined_api->let_go && !joined_api->let_go()) ||
-		!leave_await(patience_ns) || !hooks_remove() || !joined_api->release())
+	if (!let_go() || !leave_await(patience_ns) || !let_go() || !hooks_remove() ||
+		!joined_api->release())
 		return false;
 	stacks_release();
 	tables_release();
@@ -380,6 +406,8 @@ int inject_join(const struct inject_api *api, int socket)
 		exit_before_others();
 		if (begin_running(api))
 			collector_run();
+		else
+			collector_is_over();
 	}
 	return release_all(LEAVE_PATIENCE_NS) || leave_by_and_by() ? 0 : 1;
 }

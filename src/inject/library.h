@@ -84,6 +84,7 @@ struct library {
 	uint32_t news;		 /* changes: the recorder should look at the ring soon */
 	uint32_t finish;	 /* changes: the process ends */
 	uint32_t finished;	 /* changes: futex, our thread is done */
+	uint32_t leaving;	 /* changes: it is dead, and may be in the API, to leave it */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
 	pid_t begun;	  /* the process in which the program has loaded the library itself */
 	uint32_t sampled; /* the API whose instructions are: its number plus one */
@@ -187,6 +188,8 @@ bool send_slot(const void *payload);
 int collector_start(void);
 /* The calling thread is ours, until the end. */
 void collector_run(void);
+/* It has ended, or will not begin. */
+void collector_is_over(void);
 /* Asks it to flush everything and to end, and waits for that, but not for ever. */
 void collector_finish(void);
 /* From here on that is done before the exit handlers that were registered until now. */

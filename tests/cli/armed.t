@@ -85,6 +85,27 @@ while True:
 """
 
 
+# Forks when it is armed, and its child forks again, many times; says whether that was fast.
+FORKS_AGAIN = r"""
+import ctypes, os, sys, time
+cuda = ctypes.CDLL("libcuda.so.1")
+context = ctypes.c_void_p()
+assert not cuda.cuInit(0) and not cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+def fork(then):
+    pid = os.fork()
+    if not pid:
+        then()
+        os._exit(0)
+    os.waitpid(pid, 0)
+def again():
+    begin = time.monotonic()
+    for _ in range(40):
+        fork(lambda: None)
+    print("fast" if time.monotonic() - begin < 1 else "slow", flush=True)
+fork(again)
+"""
+
+
 def armed(*command, variables=(), **options):
     return running(*command, prepared=True, variables={**ARMED, **dict(variables)}, **options)
 
@@ -136,6 +157,8 @@ def check_alone():
         tap.result(alone == with_it, f"{what}: an armed program does as alone", alone, with_it)
     alone, with_it = said_by(FORKS), said_by(FORKS, variables={**prepared, **ARMED})
     tap.result(alone == with_it and not alone[0], "so does one whose children leave by exit()", alone, with_it)
+    said = said_by(sys.executable, "-c", FORKS_AGAIN, variables={**prepared, **ARMED})
+    tap.result(said == (0, "fast\n"), "nothing keeps a child of an armed program from forking", said)
     without = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim/without-cupti")}
     alone, with_it = said_by(TARGET, "launch", "200", variables=without), said_by(TARGET, "launch", "200",
                                                                                  variables={**without, **prepared, **ARMED})

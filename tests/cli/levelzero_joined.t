@@ -4,17 +4,19 @@
 has fetched them, over Intel's own loader and driver with a simulated GPU: all work but that of lists that were recorded before, and
 the program goes on as if nothing had been.
 
-usage: levelzero_joined.t [rounds|again|patient|old|kills|neo|stalls...]"""
+usage: levelzero_joined.t [rounds|again|patient|old|layerless|two|kills|neo|stalls...]"""
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import (end_well, is_left, kill_recorders, lost, record_joined, report, run_parts, running, state_of, text_of,
+from joining import (end_well, has_library, is_left, kill_recorders, lost, record_joined, report, run_parts, running, state_of, text_of,
                      wait_for, why_not)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -116,11 +118,40 @@ def check_old():
         tap.result(end_well(program), "the program ends as alone", text_of("log"))
 
 
+def check_layerless():
+    with simulated(XPUPROF_SIM_ZE_NO_LAYER="1") as program:
+        done = record_joined(program.pid, seconds=2)
+        tap.result(done.returncode == 0 and "process in which no usable tracer was found" in done.stderr,
+                   "a loader without its tracing layer is told", done.stderr)
+        tap.result(is_left(program.pid), "the library has left", state_of(program.pid))
+        tap.result(end_well(program), "nothing was switched on, and the program ends as alone", text_of("log"))
+
+
+def check_two():
+    with simulated() as program:
+        first = subprocess.Popen([tap.PROGRAM, "record", "-q", "--gpu-only", "-o", "first.xpu", "-p", str(program.pid)])
+        wait_for(lambda: has_library(program.pid))
+        second = subprocess.Popen([tap.PROGRAM, "record", "-q", "--gpu-only", "-o", "p.xpu", "-p", str(program.pid)])
+        wait_for(lambda: libraries_of(program.pid) == 2)
+        for recorder, seconds in ((first, 0.3), (second, 1.5)):
+            time.sleep(seconds)
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait()
+        counts = {path: {k["name"]: k["count"] for k in report(path)["kernels"]} for path in ("first.xpu", "p.xpu")}
+        tap.result(counts["p.xpu"]["busy"] > 2 * counts["first.xpu"]["busy"], "who came second records on when the first has left", counts)
+        tap.result(is_left(program.pid), "both have left", state_of(program.pid))
+        tap.result(end_well(program), "the program ends as alone", text_of("log"))
+
+
+def libraries_of(pid):
+    return sum(text_of(f"/proc/{pid}/task/{task}/comm") == "xpuprof\n" for task in os.listdir(f"/proc/{pid}/task"))
+
+
 def check_kills():
     with simulated() as program:
         kill_recorders(program, KILLS)
-        tap.result(wait_for(lambda: not set(state_of(program.pid)[2]) - {"/memfd:xpuprof-stay"}) and is_left(program.pid), "the library has left",
-                   state_of(program.pid))
+        tap.result(wait_for(lambda: not set(state_of(program.pid)[2]) - {"/memfd:xpuprof-stay"}) and is_left(program.pid),
+                   "the library has left", state_of(program.pid))
         record_joined(program.pid, "--gpu-only")
         whole("after killed recorders")
         tap.result(end_well(program), "the program ends as alone", text_of("log"))
@@ -152,11 +183,16 @@ def check_stalls():
     for path in (pipe, pipe + ".1"):
         os.mkfifo(path)
     recorder = ["env", f"LD_PRELOAD={NODE}", "XPUPROF_SIM_XE_DEVICE=bmg", f"XPUPROF_SIM_XE={pipe}", "XPUPROF_SIM_XE_PATIENCE_MS=0"]
-    with real(XPUPROF_SIM_XE=pipe, XPUPROF_SIM_XE_PATIENCE_MS="0") as program:
+    for what, when in (("rounds", "were there"), ("kernels_anew", "are made of a module that was there")):
+        check_sampled(what, when, recorder, pipe)
+
+
+def check_sampled(what, when, recorder, pipe):
+    with real(what, XPUPROF_SIM_XE=pipe, XPUPROF_SIM_XE_PATIENCE_MS="0") as program:
         done = record_joined(program.pid, "--stalls", before=recorder)
         stalls = {k["name"]: k["samples"] for k in report_stalls()}
-        tap.result(set(stalls) == {"busy", "tiny"} and min(stalls.values()) > 1000, "instructions are sampled, at their kernels", stalls,
-                   done.stderr)
+        tap.result(set(stalls) == {"busy", "tiny"} and min(stalls.values()) > 1000, f"instructions are sampled, at kernels that {when}",
+                   stalls, done.stderr)
         tap.result("the code of 2 of 2 sampled GPU functions was not available" in done.stderr, "code from before has names only",
                    done.stderr)
         tap.result(is_left(program.pid), "the library has left", state_of(program.pid))
@@ -168,7 +204,7 @@ def report_stalls():
 
 
 def check():
-    run_parts(check_rounds, check_again, check_patient, check_old, check_kills, check_neo, check_stalls)
+    run_parts(check_rounds, check_again, check_patient, check_old, check_layerless, check_two, check_kills, check_neo, check_stalls)
 
 
 tap.main(check, why_not)

@@ -12,6 +12,7 @@
  *	modules		makes and destroys the module again and again, and launches of each
  *	rounds		until SIGTERM: launches "busy" on the immediate list, executes a list that was recorded once, with
  *			"tiny", and one that is recorded anew, with "tiny"; prints "ready", how many rounds, and "done"
+ *	kernels_anew	rounds, for each of which a kernel is made, of the same module
  *	patient		the same, while another thread waits for what never comes, three seconds at a time
  *
  * Prints "NAME COUNT NANOSECONDS" of its kernels, as the simulated command streamer takes them
@@ -20,6 +21,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +312,7 @@ static void use_modules(void)
 }
 
 static volatile sig_atomic_t ends;
+static bool anew;
 
 static void end(int signal)
 {
@@ -348,6 +351,10 @@ static void run_rounds(void)
 	puts("ready");
 	fflush(stdout);
 	for (; !ends; rounds++) {
+		if (anew) {
+			check("destroy", zeKernelDestroy(busy));
+			busy = make_kernel("busy");
+		}
 		launch_busy(list, NULL);
 		execute(queue, kept, NULL);
 		check("wait", zeCommandQueueSynchronize(queue, UINT64_MAX));
@@ -360,6 +367,12 @@ static void run_rounds(void)
 		nanosleep(&pause, NULL);
 	}
 	printf("%d rounds\ndone\n", rounds);
+}
+
+static void run_rounds_anew(void)
+{
+	anew = true;
+	run_rounds();
 }
 
 static void *wait_in_vain(void *event)
@@ -392,7 +405,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = {{"kernels", run_kernels}, {"events", use_events}, {"recorded", run_recorded},
 		{"copies", run_copies}, {"streamer", use_streamer}, {"modules", use_modules},
-		{"devices", use_devices}, {"rounds", run_rounds},
+		{"devices", use_devices}, {"rounds", run_rounds}, {"kernels_anew", run_rounds_anew},
 		{"patient", run_rounds_beside_wait}};
 
 	if (argc < 3)

@@ -136,7 +136,8 @@ static void on_context(void *context)
 	struct undisturbed u;
 	bool held, armed;
 
-	if (!change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY))
+	/* a child has no page */
+	if (getpid() != library.begun || !change(DOOR_ARMS_WAIT, DOOR_ARMS_BUSY))
 		return;
 	begin_slow(&u);
 	held = hold_others();
@@ -236,6 +237,13 @@ static void at_exit(void)
 		futex_wait(state(), seen, end_ns - now_ns());
 }
 
+/* Whoever had the lock is not there. */
+static void in_child(void)
+{
+	claims_forget();
+	library.no_fork = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 /* False: CUPTI refuses. */
 static bool enable_early_callbacks(void)
 {
@@ -261,7 +269,7 @@ static void await_context(void)
 
 void armed_begin(void)
 {
-	static const struct hooks hooks = {fork_begins, fork_has_ended, claims_forget, at_exit};
+	static const struct hooks hooks = {fork_begins, fork_has_ended, in_child, at_exit};
 
 	if (!is_wanted() || !(arms.page = door_of_program()) || !is_possible() || guard_make() ||
 		hooks_add(&hooks, false) || hooks_add_exit())

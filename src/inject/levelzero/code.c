@@ -188,6 +188,11 @@ static void note_end(const struct module *m, uint64_t address)
 
 /* --- what the program makes */
 
+bool code_knows(const void *module)
+{
+	return handles_get(&code.modules_by_handle, module);
+}
+
 void code_is_made(void *module, void *kernel, const char *name)
 {
 	struct module *m = (struct module *)handles_get(&code.modules_by_handle, module);

@@ -206,11 +206,13 @@ void ends_settle_locked(const void *event)
 
 void ends_settle(const void *event)
 {
-	if (!is_alive() || ends_are_closed() || !pieces_lock())
+	if (!is_alive() || !pieces_lock())
 		return;
-	ends_settle_locked(event);
-	recorded_settle(event);
-	signals_settle(event);
+	if (!ends_are_closed()) {
+		ends_settle_locked(event);
+		recorded_settle(event);
+		signals_settle(event);
+	}
 	pieces_unlock();
 }
 
@@ -228,10 +230,13 @@ void ends_leave_context(const struct context *c)
 	}
 }
 
+/* Who sees that it is closed lets go of events without us: so by then none is looked at. */
 void ends_close(void)
 {
+	bool locked = pieces_lock();
+
 	__atomic_store_n(&ends.closed, 1, __ATOMIC_SEQ_CST);
-	if (!pieces_lock())
+	if (!locked)
 		return;
 	signals_close();
 	take_incoming();

@@ -23,6 +23,8 @@
 #define FINISH_PATIENCE_NS 100000000ull /* without an end of anything */
 #define FINISH_MAX_NS	   1000000000ull
 #define LET_GO_NS	   300000000ull
+#define INIT_NS		   1000000000ull
+#define INIT_STEP_NS	   10000000
 
 struct levelzero_functions levelzero;
 
@@ -89,18 +91,38 @@ static bool find_functions(void)
 	return all;
 }
 
-static enum wire_reason start(void)
+static bool is_ending(void)
+{
+	return __atomic_load_n(&library.finish, __ATOMIC_SEQ_CST);
+}
+
+/* A program may be joined in the middle of zeInit, as that maps the driver: the loader refuses
+ * until it is nearly over. */
+static bool make_tracer(void)
 {
 	const struct levelzero_tracer_desc desc = {.stype = LEVELZERO_IS_TRACER_DESC};
+	struct timespec step = {.tv_nsec = INIT_STEP_NS};
+	uint64_t end_ns = now_ns() + (library.joined ? INIT_NS : 0);
+	bool refused = false;
 
+	while (levelzero.zelTracerCreate(&desc, &tracer.handle)) {
+		if (now_ns() > end_ns || is_ending())
+			return false;
+		nanosleep(&step, NULL);
+		refused = true;
+	}
+	if (refused)
+		nanosleep(&step, NULL);
+	return true;
+}
+
+static enum wire_reason start(void)
+{
 	if (objects_init() || pieces_init() || recorded_init() || signals_init() || copies_init())
 		return WIRE_REASON_MEMORY;
-	if (!find_functions() || (library.joined && !running_begin()))
+	if (!find_functions() || (library.joined && !running_find()) || !make_tracer() ||
+		(library.joined && !running_begin()))
 		return WIRE_REASON_NO_TRACER;
-	if (levelzero.zelTracerCreate(&desc, &tracer.handle)) {
-		running_end();
-		return WIRE_REASON_NO_TRACER;
-	}
 	objects_register();
 	ends_register();
 	runs_register();
@@ -209,8 +231,8 @@ static bool let_go(void)
 	struct timespec step = {.tv_nsec = FINISH_STEP_NS};
 	uint64_t end_ns = now_ns() + LET_GO_NS;
 
-	while (!let_go_now()) {
-		if (now_ns() > end_ns)
+	while (is_ending() || !let_go_now()) {
+		if (is_ending() || now_ns() > end_ns)
 			return false;
 		nanosleep(&step, NULL);
 	}

@@ -156,7 +156,8 @@ struct kernel {
 	uint32_t next; /* those that are free */
 	struct named *name;
 	uint32_t block[3]; /* 0: not known */
-	bool is_earlier;   /* it was there before the library, and its code was not reported */
+	/* it was there before the library, or its module was, and its code was not reported */
+	bool is_earlier;
 	bool has_own_code; /* that was, without its module */
 };
 
@@ -186,6 +187,9 @@ uint32_t objects_context(void *context);
 /* --- running.c: of a program that was joined, while it is recorded */
 
 /* False: the loader cannot trace a program that runs. */
+bool running_find(void);
+/* Switches the tracing layer on. Only where a tracer could be made: before the loader is ready, or
+ * where it has no tracing layer, it would put an empty table in the place of the program's. */
 bool running_begin(void);
 void running_end(void);
 /* NULL: it is a recorded list, or not known. */
@@ -214,7 +218,9 @@ uint64_t address_of(address_function *f, void *kernel);
 /* A kernel was made, not on the launch path: where its code is will be reported, where instructions
  * are sampled. */
 void code_is_made(void *module, void *kernel, const char *name);
-/* So too of one that was made before the library came, when it is launched: without its module's
+/* Whether a module was made since the library came. */
+bool code_knows(const void *module);
+/* So too of one of a module that was made before, when it is launched: without the module's
  * image. */
 void code_is_earlier(void *kernel, const struct list *l, const char *name);
 /* Such a kernel, or a module, is destroyed. */

@@ -385,11 +385,14 @@ static void after_create_kernel(void **arguments, int32_t result, void *unused, 
 {
 	const struct levelzero_kernel_desc *desc = handle_at(arguments[1]);
 	void **made = handle_at(arguments[2]);
+	struct kernel k = {.block = {1, 1, 1}};
 
 	if (result || !made || !*made || !desc || !desc->name || !is_alive())
 		return;
+	k.name = names_keep(desc->name);
+	k.is_earlier = library.joined && library.stalls && !code_knows(handle_at(arguments[0]));
 	pthread_mutex_lock(&lock);
-	add_kernel(*made, &(struct kernel){.name = names_keep(desc->name), .block = {1, 1, 1}});
+	add_kernel(*made, &k);
 	pthread_mutex_unlock(&lock);
 	if (library.stalls)
 		code_is_made(handle_at(arguments[0]), *made, desc->name);

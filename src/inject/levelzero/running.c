@@ -14,7 +14,6 @@
 static struct {
 	int32_t (*enable)(void);
 	int32_t (*disable)(void);
-	int32_t (*state)(bool *ret);
 	int32_t (*is_immediate)(void *list, uint8_t *ret);
 	int32_t (*device)(void *list, void **ret);
 	int32_t (*context)(void *list, void **ret);
@@ -28,20 +27,22 @@ static bool find(void *function, const char *name)
 	return *(void **)function;
 }
 
+bool running_find(void)
+{
+	return find(&loader.enable, "zelEnableTracingLayer") &&
+	       find(&loader.disable, "zelDisableTracingLayer") &&
+	       find(&loader.is_immediate, "zeCommandListIsImmediate") &&
+	       find(&loader.device, "zeCommandListGetDeviceHandle") &&
+	       find(&loader.context, "zeCommandListGetContextHandle") &&
+	       find(&loader.name, "zeKernelGetName");
+}
+
+/* Also where it is on: it stays on until all who wanted that have switched it off, and who was
+ * first may leave before us. */
 bool running_begin(void)
 {
-	bool is_on = false;
-
-	if (!find(&loader.enable, "zelEnableTracingLayer") ||
-		!find(&loader.disable, "zelDisableTracingLayer") ||
-		!find(&loader.state, "zelGetTracingLayerState") ||
-		!find(&loader.is_immediate, "zeCommandListIsImmediate") ||
-		!find(&loader.device, "zeCommandListGetDeviceHandle") ||
-		!find(&loader.context, "zeCommandListGetContextHandle") ||
-		!find(&loader.name, "zeKernelGetName") || loader.state(&is_on))
-		return false;
-	loader.switched = !is_on && !loader.enable();
-	return is_on || loader.switched;
+	loader.switched = !loader.enable();
+	return loader.switched;
 }
 
 void running_end(void)

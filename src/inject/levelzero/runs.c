@@ -31,10 +31,11 @@ static void each_list(uint32_t list_count, void **handles,
 	}
 }
 
+/* When it is closed nothing is waited for that is not ours. */
 static void begin_run(struct list *l, void *open)
 {
 	executing.steps += l->step_count + l->left_out;
-	if (executing.signal)
+	if (executing.signal && !ends_are_closed())
 		run_begin(l, executing.signal, &executing.place, open);
 }
 
