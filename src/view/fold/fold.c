@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/intern.h"
@@ -98,9 +99,13 @@ static int number_side(struct folding *x, const struct side *side, uint32_t *ret
 	return interner_add(x->side_ids, side, sizeof(*side), ret, NULL) ? short_memory() : 0;
 }
 
-static const struct side *side_of(const struct folding *x, uint32_t id)
+/* Interned bytes lie anywhere. */
+static struct side side_of(const struct folding *x, uint32_t id)
 {
-	return (const void *)interner_get(x->side_ids, id, NULL);
+	struct side side;
+
+	memcpy(&side, interner_get(x->side_ids, id, NULL), sizeof(side));
+	return side;
 }
 
 static int number_cut(struct folding *x, struct side_ids *ids)
@@ -463,22 +468,22 @@ static bool stands_alone(const struct folding *x, uint32_t top)
 
 static int add_result(struct folding *x, const struct pair_sum *sum)
 {
-	const struct side *side = side_of(x, sum->second);
-	uint64_t samples = side->sampled ? sum->count : 0;
-	const struct tree_time left_out = {.cpu = side->gpu ? 0 : sum->time_ns,
-		.gpu = side->gpu ? sum->time_ns : 0,
+	const struct side side = side_of(x, sum->second);
+	uint64_t samples = side.sampled ? sum->count : 0;
+	const struct tree_time left_out = {.cpu = side.gpu ? 0 : sum->time_ns,
+		.gpu = side.gpu ? sum->time_ns : 0,
 		.samples = samples};
 	struct tree *tree = x->result->tree;
 	uint32_t node;
-	int error = node_of(x, side->base, sum->first, &node);
+	int error = node_of(x, side.base, sum->first, &node);
 
-	if (!error && side->top == TOP_LEFT_OUT)
+	if (!error && side.top == TOP_LEFT_OUT)
 		return tree_add_left_out(tree, node, &left_out);
-	if (!error && stands_alone(x, side->top) && sum->time_ns < x->result->least) {
+	if (!error && stands_alone(x, side.top) && sum->time_ns < x->result->least) {
 		x->result->left_out++;
 		return tree_add_left_out(tree, node, &left_out);
 	}
-	error = error ?: add_side(x, 0, side->top, &node);
+	error = error ?: add_side(x, 0, side.top, &node);
 	error = error ?: tree_add_time(tree, node, sum->time_ns);
 	return error || !samples ? error : tree_add_samples(tree, node, samples);
 }
@@ -496,7 +501,7 @@ static int add_results(struct folding *x)
 	if (!x->first_nodes || !x->code_frames || !x->side_frames)
 		return short_memory();
 	sum = pair_sums_next(&x->at, &n);
-	x->first_base = sum ? side_of(x, sum->second)->base : TREE_ROOT_NODE;
+	x->first_base = sum ? side_of(x, sum->second).base : TREE_ROOT_NODE;
 	for (; !error && sum; sum = pair_sums_next(&x->at, &n))
 		error = add_result(x, sum);
 	return error;
