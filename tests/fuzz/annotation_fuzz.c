@@ -147,9 +147,11 @@ static void show(const struct annotation *a, bool all)
 {
 	struct source_text *sources = calloc(a->files.count + 1, sizeof(*sources));
 	const char *const remarks[] = {"<remark>", NULL};
+	const struct kernel_accesses none = {0};
 	struct annotate t = {.path = "x",
 		.range = all ? NULL : "1 s to <2 s>",
 		.annotation = a,
+		.accesses = &none,
 		.sources = sources,
 		.source = true,
 		.instructions = true,
