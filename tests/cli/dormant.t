@@ -127,6 +127,11 @@ class Tracer:
         self.process.wait()
 
 
+def read_later(path, seconds):
+    time.sleep(seconds)
+    return read(path)
+
+
 def check_idle():
     with running(ROUNDS, prepared=True) as program, running(ROUNDS, name="alone") as alone:
         wait_for(lambda: sleepers(program.pid))
@@ -135,6 +140,7 @@ def check_idle():
         tap.result(mine[0] <= others[0] + 1 and mine[1] == others[1] + 1 and mine[2].count("/memfd:xpuprof-door") == 1 and
                    is_asleep(program.pid), "a prepared program has one thread, one descriptor and one page more", mine, others)
         account = f"/proc/{program.pid}/task/{sleepers(program.pid)[0]}/schedstat"
+        wait_for(lambda: read(account) == read_later(account, 0.5))  # until it has begun
         before = read(account)
         time.sleep(1)
         tap.result(read(account) == before, "the thread does not run", before, read(account))

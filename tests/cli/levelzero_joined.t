@@ -5,6 +5,7 @@ has fetched them, over Intel's own loader and driver with a simulated GPU: all w
 the program goes on as if nothing had been.
 
 usage: levelzero_joined.t [rounds|again|patient|old|layerless|two|kills|neo|stalls...]"""
+import contextlib
 import json
 import os
 import signal
@@ -144,7 +145,11 @@ def check_two():
 
 
 def libraries_of(pid):
-    return sum(text_of(f"/proc/{pid}/task/{task}/comm") == "xpuprof\n" for task in os.listdir(f"/proc/{pid}/task"))
+    count = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            count += text_of(f"/proc/{pid}/task/{task}/comm") == "xpuprof\n"
+    return count
 
 
 def check_kills():
