@@ -202,12 +202,12 @@ def check_picture():
 
 def check_annotated():
     profile = os.path.join(FOLDER, "i.xpu")
-    run("record", "--gpu-only", "--stalls", "--probe", "coalesce", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "10")
+    said = run("record", "--gpu-only", "--stalls", "--probe", "coalesce", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "10").stderr
     done = run("annotate", "vector_add", profile)
     # 32 numbers of 4 bytes are one line; 157 of the warps access something, three times.
     rows = [line.split() for line in done.stdout.splitlines() if "access " in line]
     tap.result(sorted(rows) == [["1.00", "1.00", "1,570", "access", str(n)] for n in range(3)] and "why" not in done.stderr,
-               "annotate shows coalescing beside stall reasons", rows, done.stdout[:1500], done.stderr)
+               "annotate shows coalescing beside stall reasons", rows, done.stdout[:1500], done.stderr, said)
     run("record", "--gpu-only", "--stalls", "--probe", "blocks", "-o", profile, "--", TARGET, SHAPES, "checked", "dlsym", "10")
     done = run("annotate", "vector_add", profile)
     tap.result(not done.returncode and "coalesce" not in done.stdout, "and nothing of it where that was not recorded", done.stdout[:1500])
