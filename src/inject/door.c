@@ -24,6 +24,7 @@
 #include "inject/descriptor.h"
 #include "inject/hooks.h"
 #include "inject/library.h"
+#include "inject/own_page.h"
 
 #define LETTER_MS   2000
 #define NAMES	    64
@@ -106,34 +107,17 @@ void door_close(struct door *d)
 	close_if_same(d->fd, &was);
 }
 
-/* One line of /proc/self/maps: where a page of the program's own door begins, or NULL. */
-static struct door_page *page_of(const char *line)
+static bool is_of_program(const void *at)
 {
-	unsigned long start, end;
-	char rights[5], file[64];
-	struct door_page *page;
+	const struct door_page *page = at;
 
-	if (sscanf(line, "%lx-%lx %4s %*s %*s %*s /memfd:%63s", &start, &end, rights, file) != 4 ||
-		strcmp(rights, "rw-s") || strcmp(file, DOOR_FILE) || end - start != DOOR_BYTES)
-		return NULL;
-	page = (struct door_page *)start;
 	return page->magic == DOOR_MAGIC && page->version == DOOR_VERSION &&
-			       page->pid == (uint32_t)getpid() && page->owner == DOOR_OF_PROGRAM
-		       ? page
-		       : NULL;
+	       page->pid == (uint32_t)getpid() && page->owner == DOOR_OF_PROGRAM;
 }
 
 struct door_page *door_of_program(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	struct door_page *page = NULL;
-	char line[512];
-
-	while (maps && !page && fgets(line, sizeof(line), maps))
-		page = page_of(line);
-	if (maps)
-		fclose(maps);
-	return page;
+	return own_page_find("rw-s", DOOR_FILE, DOOR_BYTES, is_of_program);
 }
 
 /* --- who comes -------------------------------------------------------------------------------- */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The page is found again by the name of its file in /proc/self/maps and by its bytes. Whoever else
- * in the program makes such a page is the program itself.
- */
+/* The page is found again by the name of its file (own_page.h) and by its bytes. */
 #include "inject/kept.h"
 
 #include <errno.h>
@@ -11,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "inject/own_page.h"
 
 #define FILE_NAME "xpuprof-stay"
 
@@ -23,31 +22,9 @@ static size_t code_bytes(void)
 	return (size_t)(kept_end - kept_begin);
 }
 
-/* One line of /proc/self/maps: where our page begins, or NULL. */
-static const uint8_t *page_of(const char *line)
+static bool is_kept(const void *page)
 {
-	unsigned long start, end;
-	char rights[5], file[64];
-	const uint8_t *page;
-
-	if (sscanf(line, "%lx-%lx %4s %*s %*s %*s /memfd:%63s", &start, &end, rights, file) != 4 ||
-		strcmp(rights, "r-xp") || strcmp(file, FILE_NAME) || end - start != KEPT_PAGE)
-		return NULL;
-	page = (const uint8_t *)start;
-	return memcmp(page, kept_begin, code_bytes()) ? NULL : page;
-}
-
-static const uint8_t *find_page(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	const uint8_t *page = NULL;
-	char line[512];
-
-	while (maps && !page && fgets(line, sizeof(line), maps))
-		page = page_of(line);
-	if (maps)
-		fclose(maps);
-	return page;
+	return !memcmp(page, kept_begin, code_bytes());
 }
 
 static int make_file(void)
@@ -88,7 +65,7 @@ int kept_page(const uint8_t **ret)
 {
 	int fd, error;
 
-	*ret = find_page();
+	*ret = own_page_find("r-xp", FILE_NAME, KEPT_PAGE, is_kept);
 	if (*ret)
 		return 0;
 	fd = make_file();

@@ -46,7 +46,7 @@ const struct vendor vendor_intel = {
 	.code_format = "zebin",
 	.stalls = &intel_stalls,
 	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
-		  "layer, or it ran already, with a loader before 1.20",
+		  "layer, or it ran already, with a loader before 1.20 or with CUDA beside it",
 	.api = LEVELZERO_API,
 	.features = features,
 };
