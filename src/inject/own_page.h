@@ -10,4 +10,5 @@
 
 /* The first mapping of so many bytes with these rights ("rw-s") and this name (memfd_create) that is
  * the one that is looked for; NULL: there is none. */
-void *own_page_find(const char *rights, const char *name, size_t bytes, bool (*is_it)(const void *));
+void *own_page_find(
+	const char *rights, const char *name, size_t bytes, bool (*is_it)(const void *page));
