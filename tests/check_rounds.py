@@ -63,6 +63,12 @@ def read_paths(profile):
     return paths
 
 
+def widest_gap(times):
+    """Between calls, as a person reads it."""
+    length, begin = max(((b - a, a) for a, b in zip(times, times[1:])), default=(0, 0))
+    return f"{len(times)} calls from {times[0]} to {times[-1]}, none for {length / 1e9:.3f} s from {begin} on"
+
+
 def check(profile, rounds, least, margin_ns, graph=True, options=()):
     """options: of the export; programs number their calls alike, and of several, one after the other is looked at."""
     wrong, wanted = [], {path: n for path, n in WANTED.items() if graph or path[0] != "replay_graph"}
@@ -94,7 +100,7 @@ def check(profile, rounds, least, margin_ns, graph=True, options=()):
             wrong.append(f"{count} times {path}")
     if compared < least:
         wrong.append(f"only {compared} rounds could be compared, from {begin} to {end}")
-    return wrong, compared
+    return [widest_gap(sorted(c[1] for c in calls.values())), *wrong] if wrong else [], compared
 
 
 def main():

@@ -255,9 +255,9 @@ def check_place():
     script = "import os, time; print('ready', flush=True); os.fork() or time.sleep(100); time.sleep(100)"
     setup = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); c.cuInit(0); c.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0); "
     with armed(sys.executable, "-c", setup + script) as program:
-        wait_for(lambda: is_armed(program.pid))
+        wait_for(lambda: is_armed(program.pid) and text_of(f"/proc/{program.pid}/task/{program.pid}/children"))
         children = text_of(f"/proc/{program.pid}/task/{program.pid}/children").split()
-        tap.result(len(children) == 1 and not holds_place(children[0]), "a child does not have the place", children)
+        tap.result(len(children) == 1 and wait_for(lambda: not holds_place(children[0])), "a child does not have the place", children)
         os.kill(int(children[0]), signal.SIGKILL)
 
 

@@ -23,6 +23,7 @@ from joining import (NOBODY, ROUNDS, SIMULATED, TARGET, end_well, has_library, i
 
 KILLS = int(os.environ.get("JOINED_KILLS", 6))
 FORKINGS = int(os.environ.get("JOINED_FORKINGS", 4))
+BEGUN_BYTES = 10000  # of a recording that has calls
 
 
 def record_begin(*options):
@@ -111,16 +112,17 @@ def check_later():
 def check_end():
     for what, number in (("ends", signal.SIGTERM), ("is killed", signal.SIGKILL)):
         with running(ROUNDS, "--pause", "1000") as program:
-            recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "p.xpu", "-p", str(program.pid)],
+            path = f"{number}.xpu"
+            recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", path, "-p", str(program.pid)],
                                         stderr=subprocess.PIPE, text=True)
-            wait_for(lambda: has_library(program.pid))
+            wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > BEGUN_BYTES)
             time.sleep(1)
             program.send_signal(number)
             recorder.wait()
             if number == signal.SIGTERM:
-                whole(f"a program that {what}")
+                whole(f"a program that {what}", path)
             else:
-                tap.result(report()["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
+                tap.result(report(path)["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
 
 
 def check_two():

@@ -2,7 +2,8 @@
 /*
  * Until the first context all calls of the driver call back, and threads count themselves in them
  * (inside.h): sampling must not be switched beside another thread in a call. If those cannot be
- * held where the first context is made, the program is not armed.
+ * held where the first context is made, or one may be in a call that began before (earlier.h), the
+ * program is not armed.
  *
  * Only the thread that has changed the page's state from DOOR_ARMS_WAIT does anything: the one that
  * makes the first context, or the recorder's, which then unsubscribes for us.
@@ -21,6 +22,7 @@
 
 #include "inject/cupti/claims.h"
 #include "inject/cupti/cupti.h"
+#include "inject/cupti/earlier.h"
 #include "inject/cupti/inside.h"
 #include "inject/cupti/sampling_slot.h"
 #include "inject/door.h"
@@ -32,7 +34,8 @@
 #define LONG_NS	    3600000000000ull
 #define GIVE_WAY_NS 1000000000ull
 #define POLL_NS	    1000000
-#define HOLDS	    5 /* are tried */
+#define HOLDS	    5  /* are tried */
+#define LOOKS	    20 /* at calls that began earlier */
 
 static struct {
 	struct door_page *page;
@@ -119,16 +122,21 @@ static bool arm(void *context)
 	return true;
 }
 
-static bool hold_others(void)
+static bool try_often(int times, bool (*attempt)(void))
 {
 	struct timespec pause = {.tv_nsec = POLL_NS};
 
-	for (int n = 0; n < HOLDS; n++) {
-		if (inside_hold())
+	for (int n = 0; n < times; n++) {
+		if (attempt())
 			return true;
 		nanosleep(&pause, NULL);
 	}
 	return false;
+}
+
+static bool hold_others(void)
+{
+	return try_often(LOOKS, earlier_have_ended) && try_often(HOLDS, inside_hold);
 }
 
 static void on_context(void *context)
@@ -248,9 +256,11 @@ static void in_child(void)
 static bool enable_early_callbacks(void)
 {
 	inside_begin();
-	return !cupti.EnableDomain(true, arms.subscriber, CUPTI_DOMAIN_DRIVER) &&
-	       !cupti.EnableCallback(true, arms.subscriber, CUPTI_DOMAIN_RESOURCE,
-		       CUPTI_RESOURCE_CONTEXT_CREATED);
+	if (cupti.EnableDomain(true, arms.subscriber, CUPTI_DOMAIN_DRIVER))
+		return false;
+	earlier_begin();
+	return !cupti.EnableCallback(
+		true, arms.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED);
 }
 
 static void await_context(void)
@@ -308,17 +318,21 @@ bool armed_is(void)
 }
 
 /* The context may have ended: then nothing is left of that. */
-void armed_end(void)
+bool armed_end(void)
 {
 	const struct door_armed *a = &arms.page->armed;
 	struct own_socket claimed = {a->claim_fd, a->claim_dev, a->claim_ino};
 	void *context = (void *)(uintptr_t)a->subject;
 	uint32_t device;
+	int result = 0;
 
 	pthread_mutex_lock(&library.no_fork);
 	if (!cupti.GetDeviceId || !cupti.GetDeviceId(context, &device))
-		call(cupti.PCSamplingDisable, context);
+		result = call(cupti.PCSamplingDisable, context);
 	pthread_mutex_unlock(&library.no_fork);
+	if (result)
+		return false;
 	socket_close(&claimed);
 	set_state(DOOR_UNARMED);
+	return true;
 }

@@ -49,5 +49,5 @@ void armed_begin(void);
 void armed_give_way(void);
 /* After that: whether the program is armed. Any thread of ours. */
 bool armed_is(void);
-/* It is no more. While calls are held. */
-void armed_end(void);
+/* While calls are held. True: it is no more. False: CUPTI refuses, and everything is as it was. */
+bool armed_end(void);

@@ -227,15 +227,17 @@ static void refuse(unsigned int refusal, int result, const struct claim_holder *
 	late.slot = NULL;
 }
 
-/* Calls are held. The time that it takes; 0: the program was not armed. */
-static uint64_t disarm(void)
+/* Calls are held. True: the program is not armed, or no more. */
+static bool disarm(void)
 {
 	uint64_t begin_ns = now_ns();
 
 	if (!armed_is())
-		return 0;
-	armed_end();
-	return now_ns() - begin_ns;
+		return true;
+	if (!armed_end())
+		return false;
+	late.disarmed_ns += now_ns() - begin_ns;
+	return true;
 }
 
 static int follow_work(void)
@@ -267,8 +269,7 @@ static unsigned int begin_held(
 
 	if (!context)
 		return several ? WIRE_STALLS_SEVERAL : not_now(0);
-	late.disarmed_ns += disarm();
-	if (!inside_is_held())
+	if (!disarm() || !inside_is_held())
 		return not_now(WIRE_STALLS_INSIDE);
 	*ret_result = follow_work();
 	if (*ret_result)
@@ -450,14 +451,17 @@ static bool is_to_leave(void)
 static bool try_to_disarm(void)
 {
 	uint64_t begin_ns = now_ns();
+	bool done;
 
 	late.tries++;
 	if (!earlier_have_ended() || !inside_hold())
 		return false;
-	disarm();
+	done = disarm();
 	inside_release();
-	report(WIRE_STALLS_DISARMED, now_ns() - begin_ns, (uint64_t[3]){0});
-	return true;
+	if (done)
+		late.disarmed_ns = now_ns() - begin_ns;
+	report_disarmed();
+	return done;
 }
 
 int sampling_late_disarm(void)
