@@ -158,6 +158,22 @@ def check_kernel():
             tap.result(status == 400 and text.count(b"\n") == 1, f"{what} is said", status, text[:300])
 
 
+def check_library():
+    """Frames of a library are those of which the report has nothing elsewhere."""
+    tap.run(os.path.join(HELPERS, "sample_profile"), "small", "small.xpu")
+    functions, wrong = report("small.xpu")["functions"], []
+    with Viewer("small.xpu") as viewer:
+        for text in ("app", "LIB", "libcuda.", "kernel", "train.py", "opt", "nowhere"):
+            inside = lambda f: text.lower() in os.path.basename(f.get("module") or f.get("file") or "").lower()
+            wanted = {f["name"] for f in functions if all(inside(other) for other in functions if other["name"] == f["name"])}
+            frames = {frame[1:] for frame in viewer.json("library.json", text=text)["frames"]}
+            if frames & {f["name"] for f in functions} != wanted:
+                wrong.append(f"{text}: {frames}, the report has {wanted}")
+        tap.result(not wrong and len(functions) > 8, "functions of a library are those that the report has of it", *wrong)
+        status, text, _ = viewer.ask("library.json")
+        tap.result(status == 400 and text.count(b"\n") == 1, "without a name of it, that is said", status, text)
+
+
 def check_stalls():
     """Rows by reason have all samples of instructions; those of kernels are the report's."""
     tap.run(os.path.join(HELPERS, "stall_profile"), "small", "stalls.xpu", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/stalls"))
@@ -454,6 +470,7 @@ def check():
         check_wrong(viewer)
     check_markers()
     check_kernel()
+    check_library()
     check_stalls()
     check_crowd()
     check_growth()
