@@ -18,6 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "page/page.h"
+#include "record/target.h"
 
 static const struct option_usage usage = {
 	.command = "view",
@@ -201,12 +202,31 @@ static int take_files(struct view_files *f, int argc, char **argv, int first)
 	return EXIT_OK;
 }
 
+/* As the user who called sudo, with that user's environment: where the screen is, and the browser's
+ * own files. */
+static int view_as(struct target_user *caller, const struct view_files *files, unsigned long port,
+	bool browser)
+{
+	char **before = environ;
+	struct user user;
+	int error = cmd_become_caller(&user, files->paths[0]);
+
+	if (caller->account.switched)
+		environ = caller->environment;
+	for (size_t n = 1; !error && n < files->count; n++)
+		error = cmd_check_file(&user, files->paths[n]);
+	error = error ?: view(files, port, browser);
+	user_release(&user);
+	environ = before;
+	return error;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	bool no_browser = false;
 	unsigned long port = 0;
 	struct view_files files;
-	struct user user;
+	struct target_user caller;
 	const struct option_spec specs[] = {
 		OPTION_NUMBER(
 			0, "port", "N", &port, 1, 65535, "serve at this port (any that is free)"),
@@ -219,10 +239,10 @@ int cmd_view(int argc, char **argv)
 		return options_status(first);
 	if (take_files(&files, argc, argv, first))
 		return EXIT_USAGE;
-	error = cmd_become_caller(&user, files.paths[0]);
-	for (size_t n = 1; !error && n < files.count; n++)
-		error = cmd_check_file(&user, files.paths[n]);
-	error = error ?: view(&files, port, !no_browser);
-	user_release(&user);
+	error = target_user_find(&caller, false);
+	if (error)
+		return cmd_failed();
+	error = view_as(&caller, &files, port, !no_browser);
+	target_user_release(&caller);
 	return error ? cmd_failed() : EXIT_OK;
 }

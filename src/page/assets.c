@@ -55,6 +55,7 @@ ASSET("page_script",
 	FILE_TEXT("script/repeats.js")
 	FILE_TEXT("script/compare.js")
 	FILE_TEXT("script/panes.js")
+	FILE_TEXT("script/paper.js")
 	FILE_TEXT("script/begin.js")
 	".ascii \"})();\\n\"\n");
 // clang-format on

@@ -16,6 +16,7 @@
 #include "page/find_json.h"
 #include "page/heat_json.h"
 #include "page/kernel_page.h"
+#include "page/library_json.h"
 #include "page/links_json.h"
 #include "page/part.h"
 #include "page/recording.h"
@@ -214,6 +215,14 @@ static int find(
 	return find_json(r, q, &a->text);
 }
 
+static int library(
+	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
+{
+	(void)p;
+	a->type = JSON;
+	return library_json(r, q, &a->text);
+}
+
 static int heat(
 	struct page *p, struct recording *r, const struct http_request *q, struct http_answer *a)
 {
@@ -312,6 +321,7 @@ static const struct route {
 	{"differences.txt", NEEDS_WHOLE, differences},
 	{"links.json", NEEDS_WHOLE, links},
 	{"find.json", NEEDS_WHOLE, find},
+	{"library.json", NEEDS_WHOLE, library},
 	{"heat.json", NEEDS_WHOLE, heat},
 	{"repeats.json", NEEDS_WHOLE, repeats},
 	{"kernel.html", NEEDS_WHOLE, kernel},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What speedscope finds in files of its own format, and of pprof's, is what the report says.
+// What speedscope finds in files of its own format, of pprof's, and in folded stacks, is what the report says.
 //
 //	node speedscope_totals.js BASE     (BASE.speedscope.json, BASE.pb.gz, and as truth.js)
 "use strict";
@@ -44,10 +44,17 @@ async function readPprof(base, truth) {
 	is(sum(profiles, profile => profile.weight), truth.report.cpu_ns, "with all CPU time");
 }
 
+async function readFolded(base, truth) {
+	const {complaints, profiles} = await open(base + ".folded");
+	is(complaints.join("\n"), "", "speedscope reads folded stacks");
+	is(sum(profiles, profile => profile.weight), truth.report.cpu_ns + truth.report.gpu_ns, "with all time");
+}
+
 async function main() {
 	const base = process.argv[2], truth = read(base);
 	await readOwn(base, truth);
 	await readPprof(base, truth);
+	await readFolded(base, truth);
 	done();
 }
 

@@ -140,10 +140,37 @@ async function openAgain(v, browser) {
 	is(await v.text("#range"), "14.350\u202fs to 14.360\u202fs: 10.000\u202fms", "a click on a kernel selects its time");
 	is(await v.text("#links"), "its call was not recorded", "and its call is looked for");
 	await v.picture("view-dark");
+	await seePaper(v);
 	await v.page.goto(v.address + "#view=none&axis=5-1&range=x&what=%3Cb%3E");
 	await v.page.reload();
 	await v.settle();
 	ok(await v.text("#range") === "the whole recording" && !v.errors.length, "an address that makes no sense shows everything", ...v.errors);
+}
+
+// Notes what there is to print, when it is printed, and says what there is now.
+function lookAtPaper() {
+	const look = () => {
+		const inside = document.getElementById("flame").contentDocument, {scrollHeight, clientHeight} = inside.querySelector(".scroll"), canvas = inside.querySelector("canvas");
+		const [red, green, blue, alpha] = canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height - 8, 1, 1).data;
+		return {beyond: scrollHeight - clientHeight, bright: alpha > 0 && red + green + blue > 600, ground: getComputedStyle(document.body).backgroundColor};
+	};
+	document.getElementById("flame").contentWindow.addEventListener("beforeprint", () => { window.printed_ = look(); });
+	return look();
+}
+
+// What comes onto paper is light and all of the flame graph, also of a window that is dark and low.
+async function seePaper(v) {
+	await v.page.setViewportSize({width: 1300, height: 420});
+	await v.settle();
+	const before = await v.page.evaluate(lookAtPaper);
+	await v.page.pdf();
+	const printed = await v.page.evaluate(() => window.printed_);
+	ok(before.beyond > 0 && !before.bright && printed?.beyond === 0 && printed.bright && printed.ground === "rgb(255, 255, 255)",
+		"what is printed is light and whole", JSON.stringify(before), JSON.stringify(printed));
+	await v.settle();
+	is(JSON.stringify(await v.page.evaluate(lookAtPaper)), JSON.stringify(before), "and the window is as it was before");
+	await v.page.setViewportSize({width: 1300, height: 900});
+	await v.settle();
 }
 
 async function main() {

@@ -5,6 +5,7 @@
 //	node view_extremes.js XPUPROF FOLDER NAMES.xpu THREADS.xpu PAUSE.xpu     (leaves pictures of what it saw in FOLDER)
 "use strict";
 
+const fs = require("fs"), path = require("path");
 const {is, ok, done, launch} = require("./tap.js"), {Viewer} = require("./viewer.js");
 
 const [xpuprof, folder, names, threads, pause] = process.argv.slice(2);
@@ -149,12 +150,58 @@ async function seePause(browser) {
 	await p.close();
 }
 
+// What the page takes: bytes of its script, elements.
+async function sizeOf(p) {
+	const session = await p.page.context().newCDPSession(p.page);
+	await session.send("Performance.enable");
+	await session.send("HeapProfiler.collectGarbage");
+	const {metrics} = await session.send("Performance.getMetrics"), of = name => metrics.find(metric => metric.name === name).value;
+	await session.detach();
+	return [of("JSHeapUsedSize"), of("Nodes")];
+}
+
+const LOOKS = 200; // which a page takes at a recording that grows, three seconds apart
+
+// A recording that goes on while a tab is open for a day.
+async function seeDay(browser) {
+	const p = new Extreme(), growing = path.resolve("growing.xpu"), whole = fs.readFileSync(pause), errors = [];
+	fs.writeFileSync(growing, whole.subarray(0, whole.length / 2));
+	await p.serve(growing);
+	p.page = await browser.newPage();
+	p.page.on("pageerror", error => errors.push(error.message));
+	let asked = 0;
+	p.page.on("request", () => { asked++; });
+	await p.page.clock.install();
+	await p.page.goto(p.address);
+	await p.settle();
+	const short = await p.text("#facts"), look = async () => {
+		await p.page.clock.runFor(3100);
+		await new Promise(go => setTimeout(go, 15));
+	};
+	await look();
+	const before = await sizeOf(p);
+	asked = 0;
+	for (let n = 0; n < LOOKS; n++)
+		await look();
+	const after = await sizeOf(p);
+	ok(asked > LOOKS / 4 && asked <= LOOKS + 1, "a day: a recording that grows is looked at again and again", asked);
+	ok(after[0] - before[0] < 1e6 && after[1] - before[1] < 100, "a day: that takes no more and more memory", before, after);
+	await p.page.clock.fastForward("24:00:00");
+	fs.appendFileSync(growing, whole.subarray(whole.length / 2));
+	for (let n = 0; n < 100 && await p.text("#facts") === short; n++)
+		await look();
+	const facts = await p.text("#facts");
+	ok(short.includes("not whole") && /^70\.000.s/.test(facts) && !facts.includes("not whole") && !errors.length, "a day: then it shows what has come", short, facts, ...errors);
+	await p.close();
+}
+
 async function main() {
 	const browser = await launch();
 	try {
 		await seeNames(browser);
 		await seeThreads(browser);
 		await seePause(browser);
+		await seeDay(browser);
 	} finally {
 		await browser.close();
 	}

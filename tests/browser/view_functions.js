@@ -166,6 +166,31 @@ async function checkHide(page, what, cpu, gpu) {
 	ok((await page.locator("#filters").innerText()).includes("function1") && await page.isChecked("#once"), `${what}: an address keeps filters`, address);
 }
 
+// All of a library, or of a file of Python.
+async function checkLibrary(browser, place) {
+	const page = await browser.newPage({viewport: {width: 1300, height: 900}}), errors = [];
+	page.setDefaultTimeout(60000);
+	page.on("pageerror", error => errors.push(error.message));
+	await page.goto(place.address + "#pane=functions&view=cpu");
+	await settle(page);
+	const names = async () => (await page.locator("#function-rows button").allInnerTexts()).filter(name => !name.startsWith("["));
+	const before = await names();
+	await page.fill("#hide", "[no such library]");
+	await page.locator("#hide").press("Enter");
+	await settle(page);
+	const same = await names();
+	await page.fill("#hide", "[APP.p]");
+	await page.locator("#hide").press("Enter");
+	await settle(page);
+	ok(before.length > 3 && before.every(name => name.endsWith("(app.py)")) && same.join() === before.join() && !(await names()).length, "all of a library can be left out",
+		before, same, await names());
+	await page.reload();
+	await settle(page);
+	ok(!(await names()).length && (await page.locator("#filters").innerText()).includes("without [APP.p]") && !errors.length, "which the address keeps", await names(), ...errors);
+	await page.close();
+	place.end();
+}
+
 async function check(browser, what, place) {
 	const page = await browser.newPage({viewport: {width: 1300, height: 900}});
 	page.setDefaultTimeout(60000);
@@ -232,6 +257,7 @@ async function main() {
 	const browser = await launch();
 	await check(browser, "served", await serve(recording));
 	await check(browser, "file", write(recording));
+	await checkLibrary(browser, await serve(recording));
 	await checkKernel(browser, await serve(stalls));
 	await checkHostile(browser, await serve(hostile));
 	await browser.close();

@@ -5,6 +5,7 @@ tests/browser/view.js uses its page."""
 import html
 import json
 import os
+import pwd
 import random
 import re
 import shutil
@@ -156,6 +157,22 @@ def check_kernel():
         for words, what in (({"kernel": "matmu"}, "no such kernel"), ({}, "no kernel")):
             status, text, _ = viewer.ask("kernel.html", **words)
             tap.result(status == 400 and text.count(b"\n") == 1, f"{what} is said", status, text[:300])
+
+
+def check_library():
+    """Frames of a library are those of which the report has nothing elsewhere."""
+    tap.run(os.path.join(HELPERS, "sample_profile"), "small", "small.xpu")
+    functions, wrong = report("small.xpu")["functions"], []
+    with Viewer("small.xpu") as viewer:
+        for text in ("app", "LIB", "libcuda.", "kernel", "train.py", "opt", "nowhere"):
+            inside = lambda f: text.lower() in os.path.basename(f.get("module") or f.get("file") or "").lower()
+            wanted = {f["name"] for f in functions if all(inside(other) for other in functions if other["name"] == f["name"])}
+            frames = {frame[1:] for frame in viewer.json("library.json", text=text)["frames"]}
+            if frames & {f["name"] for f in functions} != wanted:
+                wrong.append(f"{text}: {frames}, the report has {wanted}")
+        tap.result(not wrong and len(functions) > 8, "functions of a library are those that the report has of it", *wrong)
+        status, text, _ = viewer.ask("library.json")
+        tap.result(status == 400 and text.count(b"\n") == 1, "without a name of it, that is said", status, text)
 
 
 def check_stalls():
@@ -401,6 +418,32 @@ def check_growth():
     tap.result(viewer.status == 0, "Ctrl-C ends it", viewer.status)
 
 
+def check_sudo():
+    """Under sudo the browser is the caller's, at home there."""
+    if os.getuid():
+        return print("# not as root: nothing to check under sudo")
+    nobody = pwd.getpwnam("nobody")
+    os.makedirs("open", exist_ok=True)
+    os.chmod("open", 0o777)
+    os.chmod(".", 0o755)
+    shutil.copy("random.xpu", "open/random.xpu")
+    os.chmod("open/random.xpu", 0o644)
+    with open("bin/xdg-open", "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\necho "$(id -u) $HOME $USER $SUDO_USER." >open/part; mv open/part open/whose\n')
+    environment = {**os.environ, "DISPLAY": ":1", "PATH": os.path.abspath("bin") + ":" + os.environ["PATH"], "HOME": "/root", "USER": "root",
+                   "SUDO_UID": str(nobody.pw_uid), "SUDO_GID": str(nobody.pw_gid), "SUDO_USER": "nobody"}
+    environment.pop("XDG_RUNTIME_DIR", None)
+    with subprocess.Popen([tap.PROGRAM, "view", "open/random.xpu"], stdout=subprocess.DEVNULL, env=environment) as process:
+        for _ in range(500):
+            if os.path.exists("open/whose"):
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+    with open("open/whose", encoding="utf-8") as f:
+        whose = f.read()
+    tap.result(whose == f"{nobody.pw_uid} {nobody.pw_dir} nobody .\n", "under sudo the browser is the caller's, at home there", whose)
+
+
 def check_command():
     for arguments, words in ((["none.xpu"], "none.xpu"), (["notes.txt"], "notes.txt"), (["--port", "0", "random.xpu"], "--port"),
                              (["random.xpu", "none.xpu"], "none.xpu"), (["random.xpu", "notes.txt"], "notes.txt"),
@@ -429,6 +472,7 @@ def check_command():
     secret = address.rstrip("/").rsplit("/", 1)[1]
     tap.result(secret not in arguments and address in page and mode == "600" and not os.path.exists(arguments),
                "the browser is told the secret by a file of the user's alone, which is gone afterwards", arguments, mode, page)
+    check_sudo()
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     with subprocess.Popen([tap.PROGRAM, "view", "random.xpu"], stdout=subprocess.PIPE, text=True, env=environment) as process:
         lines = [process.stdout.readline() for _ in range(2)]
@@ -454,6 +498,7 @@ def check():
         check_wrong(viewer)
     check_markers()
     check_kernel()
+    check_library()
     check_stalls()
     check_crowd()
     check_growth()

@@ -6,10 +6,11 @@
  *
  * A thread repeats an iteration of about 50 ms: 12 functions under 3 callers, each with its share
  * of the time, give or take a fifth, and GPU work with the same jitter. Samples come a thousand
- * times a second. GROWN is how many points the share of function3, 15 % of the time, has more; the
- * others have less, in proportion. With GROWN, function12 is called, too, for 3 % of the time, and
- * function11 is not. With SLOW each iteration is a marker "step", and in each SLOW-th of them
- * function12 is called for 100 ms.
+ * times a second. A second thread runs so seldom that it has no sample, or not at all. GROWN is how
+ * many points the share of function3, 15 % of the time, has more; the others have less, in
+ * proportion. With GROWN, function12 is called, too, for 3 % of the time, and function11 is not.
+ * With SLOW each iteration is a marker "step", and in each SLOW-th of them function12 is called for
+ * 100 ms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,20 @@ static void spend(struct made *m, uint32_t n, uint64_t ns)
 				      .stack = m->stack[n]}));
 }
 
+/* A thread of which the scheduler alone knows that it ran, for up to 1 % of the time. */
+static void add_unsampled(struct made *m)
+{
+	struct profile_account a = {
+		.run_ns = (m->at_ns - START_NS) / 1000 * random_below(10), .end_ns = m->at_ns};
+	struct profile_process p = {.pid = 100, .comm = string(m, "helper")};
+	struct profile_thread t = {.tid = 100, .name = p.comm};
+	uint32_t thread;
+
+	check(profile_add_process(m->w, &p, &t.process));
+	check(profile_add_thread(m->w, &t, &thread));
+	check(profile_add_account(m->w, thread, &a));
+}
+
 static uint64_t about(double ns)
 {
 	return (uint64_t)(ns * (0.8 + (double)random_below(1000) / 2500));
@@ -167,6 +182,7 @@ int main(int argc, char **argv)
 	add_tables(&m);
 	while (m.at_ns < m.end_ns)
 		iterate(&m);
+	add_unsampled(&m);
 	set_number(&m, META_START_NS, START_NS);
 	set_number(&m, META_END_NS, m.at_ns);
 	check(profile_set_meta(m.w, META_SAMPLE_HZ, "1000"));

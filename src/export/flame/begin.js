@@ -19,6 +19,18 @@ function begin() {
 	scroll.scrollTop = flipped ? 0 : spacer.offsetHeight;
 }
 
+const DARK = "(prefers-color-scheme: dark)";
+const darkRules = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).filter(rule => rule.media?.mediaText === DARK);
+
+// Light on paper, and as large as a page around it has made it: drawn at once.
+function setPaper(printing) {
+	for (const rule of darkRules)
+		rule.media.mediaText = printing ? "not all" : DARK;
+	readColours();
+	resize();
+	draw();
+}
+
 scroll.addEventListener("mousemove", hover);
 scroll.addEventListener("mouseleave", leave);
 scroll.addEventListener("scroll", () => {
@@ -47,7 +59,9 @@ window.addEventListener("hashchange", () => {
 	if (location.hash !== written)
 		readAddress();
 });
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+window.addEventListener("beforeprint", () => setPaper(true));
+window.addEventListener("afterprint", () => setPaper(false));
+window.matchMedia(DARK).addEventListener("change", () => {
 	readColours();
 	redraw();
 });

@@ -12,6 +12,16 @@ function stretchesOf(first, end) {
 	return Array.from({length: STRETCHES + 1}, (_, n) => n === STRETCHES ? end : Math.min(Math.max(edgeAt(since + length * n), first), end));
 }
 
+// What is spread evenly counts as if it had been in one stretch, as in add_tree of diff.c.
+function gatherSpreads(placed, slices) {
+	const nodes = new Set(data.sums.spreads.filter((_, i) => i % 3 === 0).map(node => placed[node]));
+	for (const node of nodes)
+		for (let n = 1; n < slices.length; n++) {
+			slices[0][node] += slices[n][node];
+			slices[n][node] = 0;
+		}
+}
+
 // Of one side by node: all, and by stretch, each with what stands on it.
 function sideOf(since, until, placed, count, isShown) {
 	const [first, end] = edgesOf(since, until), stretches = stretchesOf(first, end), tree = place => {
@@ -26,6 +36,7 @@ function sideOf(since, until, placed, count, isShown) {
 		slices.push(tree(sumsBetween(stretches[n], stretches[n + 1])[0]));
 		elapsed.push(Math.min(edges[stretches[n + 1]], about.elapsed_ns) - Math.min(edges[stretches[n]], about.elapsed_ns));
 	}
+	gatherSpreads(placed, slices);
 	return {self: tree(sumsBetween(first, end)[0]), slices, slice_ns: elapsed, elapsed_ns: elapsed.reduce((a, b) => a + b, 0)};
 }
 

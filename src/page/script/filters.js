@@ -6,6 +6,32 @@ function filterTexts() {
 		...(state.once ? ["recursion once"] : [])];
 }
 
+const libraries = new Map(); // by what was asked: the frames of libraries that have a text in their names
+
+// "[libc]" leaves out a library, as reports name it: what is asked of it. Of a file that has its data with it none is known.
+function libraryWords(text) {
+	const found = /^\[(.+)\]$/.exec(text);
+	return found && !data ? ofFile({text: found[1]}) : null;
+}
+
+// False: it is not known which frames are left out.
+async function findLibraries() {
+	for (const words of state.hide.map(libraryWords)) {
+		const key = JSON.stringify(words);
+		if (!words || libraries.has(key))
+			continue;
+		const answer = await ask("library.json", words, "json");
+		if (!answer)
+			return false;
+		libraries.set(key, new Set(answer.frames));
+	}
+	return true;
+}
+
+function isLeftOut(name) {
+	return state.hide.some(text => name.slice(1).toLowerCase().includes(text.toLowerCase()) || libraries.get(JSON.stringify(libraryWords(text)))?.has(name));
+}
+
 function chip(text, undo) {
 	const button = document.createElement("button");
 	button.type = "button";

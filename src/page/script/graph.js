@@ -54,14 +54,14 @@ async function selectedTree() {
 			return made;
 		shownTreeOf = {key, ...made};
 	}
-	return shownTreeOf;
+	return await findLibraries() ? shownTreeOf : undefined;
 }
 
 // `upright`: whoever asks who calls whom wants it so.
 function filtered(tree, upright) {
 	let made = tree;
 	if (state.hide.length)
-		made = made.without(name => state.hide.some(text => name.slice(1).toLowerCase().includes(text.toLowerCase())));
+		made = made.without(isLeftOut);
 	if (state.once)
 		made = made.once();
 	if (state.focus)

@@ -71,6 +71,7 @@ async function showReport() {
 function forgetPanes(all) {
 	shownFlame = all ? "" : shownFlame;
 	shownTreeOf = null;
+	libraries.clear();
 	shownReport = shownKernel = repeatsKey = "";
 }
 

@@ -84,8 +84,27 @@ static int add_node(struct comparing *c, const struct tree_frame *f, uint32_t pa
 	return error ?: tree_add_child(c->all, parent, frame, ret);
 }
 
-/* Adds a tree's times to a column. */
-static int add_tree(struct comparing *c, const struct tree *t, struct column *column)
+static bool is_note_of(const struct tree_frame *f, enum profile_sample_kind kind)
+{
+	const char *note = profile_sample_note(kind);
+	size_t size = strlen(note);
+
+	return f->kind == TREE_NOTE && f->size == size + 2 && !memcmp(f->name + 1, note, size);
+}
+
+/* Time that no sample stands for, which is spread evenly. */
+static bool is_spread(const struct tree_frame *f)
+{
+	return is_note_of(f, SAMPLE_ABSENT) || is_note_of(f, SAMPLE_KERNEL);
+}
+
+/*
+ * Adds a tree's times to a column, and those that are spread evenly to another: how even they are
+ * says nothing of how far they differ from run to run. Whether a thread has a sample is chance, as
+ * if its time had been in one stretch.
+ */
+static int add_tree(
+	struct comparing *c, const struct tree *t, struct column *column, struct column *spread)
 {
 	struct tree_walk w = tree_walk_begin(t);
 	uint32_t *node_of = calloc(tree_node_count(t), sizeof(*node_of));
@@ -94,10 +113,12 @@ static int add_tree(struct comparing *c, const struct tree *t, struct column *co
 
 	while (!error && tree_walk_next(&w)) {
 		const struct tree_node *n = &tree_nodes(t)[w.node];
+		const struct tree_frame *f = &tree_frames(t)[n->frame];
 
-		error = add_node(
-			c, &tree_frames(t)[n->frame], node_of[n->parent], &node_of[w.node]);
-		error = error ?: add_amount(column, node_of[w.node], (double)n->self);
+		error = add_node(c, f, node_of[n->parent], &node_of[w.node]);
+		error = error
+				?: add_amount(is_spread(f) ? spread : column, node_of[w.node],
+					   (double)n->self);
 	}
 	free(node_of);
 	return error;
@@ -108,9 +129,9 @@ static int read_side(
 {
 	int error = diff_slices_read(&s->slices, path, o);
 
-	error = error ?: add_tree(c, s->slices.whole.tree, &s->self);
+	error = error ?: add_tree(c, s->slices.whole.tree, &s->self, &s->self);
 	for (size_t n = 0; !error && n < DIFF_SLICES; n++) {
-		error = add_tree(c, s->slices.slices[n].tree, &s->slice_self[n]);
+		error = add_tree(c, s->slices.slices[n].tree, &s->slice_self[n], &s->slice_self[0]);
 		view_result_release(&s->slices.slices[n]);
 	}
 	return error;
