@@ -14,7 +14,7 @@
 #include "view/flame.h"
 #include "view/fold/command_title.h"
 #include "view/waits/off_cpu.h"
-#include "view/stalls/flame.h"
+#include "view/unsampled.h"
 #include "view/wall/wall.h"
 
 // clang-format off
@@ -24,7 +24,7 @@ static const struct view views[] = {
 	{"gpu", "GPU work above the code that asked for it", VIEW_SHOWS_GPU, flame_build},
 	{"cpu", "CPU time", VIEW_SHOWS_CPU, flame_build},
 	{"stall", "GPU work, and below it source, instructions and why they wait",
-		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_flame_build},
+		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_build},
 	{"off-cpu", "time that threads did not run, by where and why they waited", VIEW_SHOWS_WAITS, off_cpu_build},
 	{"calls", "calls that ask for GPU work, counted, by the code that made them", VIEW_SHOWS_CALLS, calls_build},
 	{"wall", "all time of each thread: running, waiting, and waiting for GPU work",

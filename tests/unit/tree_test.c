@@ -242,6 +242,29 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 	tree_free(t);
 }
 
+static void time_of_a_kind_is_raised_to_a_child_of_each_of_its_nodes(void)
+{
+	struct tree *t;
+	uint32_t frame, note, nodes[3], child;
+
+	CHECK(!tree_new(&t));
+	CHECK(!tree_add_frame(t, TREE_NOTE, 0, "[note]", 6, &note));
+	for (uint32_t n = 0; n < 3; n++) {
+		enum tree_kind kind = n == 1 ? TREE_GPU_COPY : TREE_GPU_KERNEL;
+
+		CHECK(!tree_add_frame(t, kind, 0, n ? "b" : "a", 1, &frame));
+		CHECK(!tree_add_child(t, TREE_ROOT_NODE, frame, &nodes[n]));
+		CHECK(!tree_add_time(t, nodes[n], n < 2 ? 5 + n : 0));
+	}
+	CHECK(!tree_raise(t, TREE_GPU_KERNEL, note));
+	CHECK(tree_node_count(t) == 5 && tree_nodes(t)[nodes[0]].self == 0);
+	CHECK(!tree_add_child(t, nodes[0], note, &child) && tree_node_count(t) == 5);
+	CHECK(tree_nodes(t)[child].self == 5 && tree_nodes(t)[child].gpu);
+	CHECK(tree_nodes(t)[nodes[1]].self == 6 && !tree_nodes(t)[nodes[2]].first_child);
+	CHECK(tree_total(t).gpu == 11 && tree_total(t).cpu == 0);
+	tree_free(t);
+}
+
 int main(void)
 {
 	RUN(a_new_tree_has_a_root_and_no_time);
@@ -256,5 +279,6 @@ int main(void)
 	RUN(a_walk_can_leave_out_what_stands_on_a_node);
 	RUN(a_chain_of_a_million_nodes_is_walked_without_recursion);
 	RUN(what_stands_on_dissolved_nodes_stands_on_their_parents);
+	RUN(time_of_a_kind_is_raised_to_a_child_of_each_of_its_nodes);
 	return tap_end();
 }

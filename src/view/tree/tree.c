@@ -556,6 +556,26 @@ void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
 			dissolve(t, id);
 }
 
+int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame)
+{
+	size_t count = t->nodes.count;
+	uint32_t child;
+	int error = 0;
+
+	for (uint32_t id = 1; !error && id < count; id++) {
+		uint64_t self = t->nodes.items[id].self;
+
+		if (!self || t->frames.items[t->nodes.items[id].frame].kind != kind)
+			continue;
+		error = tree_add_child(t, id, frame, &child);
+		if (!error) {
+			t->nodes.items[child].self += self;
+			t->nodes.items[id].self = 0;
+		}
+	}
+	return error;
+}
+
 int tree_reverse(const struct tree *t, struct tree **ret)
 {
 	struct tree *reversed;

@@ -158,6 +158,8 @@ int tree_reverse(const struct tree *t, struct tree **ret);
 /* Has what stands on nodes of these frames stand on their parents instead, with their time. The
  * nodes stay, without time or children. Not to be added to afterwards. */
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
+/* Has time of nodes of a kind, their own, stand on a child with this frame instead. */
+int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame);
 /* Hands out what all nodes stand on, to be freed; the tree has its frames left. */
 void tree_take_nodes(struct tree *t, struct tree_path_node **ret, uint32_t *ret_count);
 
