@@ -66,6 +66,7 @@ int calls_build(struct profile_reader *r, const struct view_options *o, struct v
 	ret->unit = VIEW_COUNT;
 	view_one_time(ret, "calls");
 	slice_part_begin(&part, o->sums && !o->sums->callless ? o->sums : NULL, r);
+	part.events = (uint64_t)1 << EVENT_CALL;
 	while (!error && (more = profile_reader_next(r, &e))) {
 		if (more < 0)
 			error = more;
