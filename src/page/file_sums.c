@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
+/*
+ * There are millions of sums, and far fewer nodes. One pass over all of them finds the node of each
+ * and keeps its number; whatever slices are tried then is one more pass, which adds up by node and
+ * only counts the digits.
+ */
 #include "page/file_sums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/map.h"
 #include "base/printable.h"
-#include "page/ages.h"
+#include "page/in_script.h"
 #include "view/fold/event_nodes.h"
 #include "view/fold/fold.h"
 #include "view/names/label.h"
@@ -28,22 +34,28 @@ struct place_of_rest {
 	uint32_t device, stream, gpu;
 };
 
+#define AHEAD 16 /* sums, of which what is looked up is asked for */
+
 #define IS_CUT (1ull << 63) /* of a key of `nodes`: it is a node of the code tree, and a place */
 
 struct file_sums {
 	struct recording_reading *g;
 	const struct slice_sums *sums;
-	const struct view_options *options;
-	const struct ages *ages;
-	struct json_writer w;
+	struct view_options options;
+	struct json_writer w;  /* of `nodes_text`, then of all */
+	struct buf nodes_text; /* what all slices have in common */
+	size_t nodes_bytes;
 	struct tree *tree;
 	struct event_nodes adding;
 	uint32_t *kept;	  /* by code: see fold_choose */
 	uint32_t *places; /* by rest */
 	struct interner *place_ids;
 	struct vec(uint32_t) rests; /* by place, less 1: the first */
-	struct map nodes;    /* code << 32 | rest, or of what is left out -> node; 0: not shown */
-	struct node_sum *of; /* by node: of one slice */
+	struct map nodes;	    /* code << 32 | rest, or of what is left out -> node */
+	uint32_t *node_of;	    /* by sum, one slice after the other; 0: not shown */
+	size_t *firsts;		    /* by slice: where its sums begin there */
+	uint32_t *spread_nodes;
+	struct node_sum *of;	 /* by node: of one slice */
 	struct vec(uint32_t) in; /* nodes of that */
 };
 
@@ -73,7 +85,7 @@ static int choose_kept(struct file_sums *f)
 	const struct event_keys *keys = &f->sums->all.keys;
 	bool *shown = calloc(keys->rests.items.count + 1, sizeof(*shown));
 	const struct fold fold = {.reader = f->g->reader,
-		.options = f->options,
+		.options = &f->options,
 		.keys = keys,
 		.codes = &f->g->codes,
 		.shown = shown,
@@ -95,7 +107,7 @@ static int find_place(struct file_sums *f, uint32_t rest)
 {
 	const struct gather_key *whole = &f->sums->all.keys.rests.items.items[rest];
 	const struct profile_op *op = profile_op(f->g->reader, whole->op);
-	struct gather_key key = event_key_for(whole, f->options);
+	struct gather_key key = event_key_for(whole, &f->options);
 	struct place_of_rest place = {.device = op ? op->device : 0,
 		.stream = op ? op->stream : 0,
 		.gpu = whole->event == EVENT_WORK};
@@ -149,7 +161,7 @@ static int add_path(struct file_sums *f, uint32_t at, uint32_t *node)
 static int add_cut_node(struct file_sums *f, struct event_pair pair, uint32_t *node)
 {
 	const struct gather_key *rest = &f->sums->all.keys.rests.items.items[pair.rest];
-	struct gather_key key = event_key_for(rest, f->options);
+	struct gather_key key = event_key_for(rest, &f->options);
 	int error = event_nodes_add_base(&f->adding, &key, node);
 
 	error = error ?: add_path(f, f->kept[pair.code] >> 1, node);
@@ -157,50 +169,90 @@ static int add_cut_node(struct file_sums *f, struct event_pair pair, uint32_t *n
 	return error ?: tree_add_left_out_node(f->tree, *node, rest->event == EVENT_WORK, node);
 }
 
-static int find_node(struct file_sums *f, struct event_pair pair)
+static int make_node(struct file_sums *f, struct event_pair pair, uint32_t *ret)
 {
 	const struct gather_key whole = event_keys_at(&f->sums->all.keys, pair),
-				key = event_key_for(&whole, f->options);
-	uint64_t id = id_of(f, pair);
-	uint32_t node = 0;
-	int error;
+				key = event_key_for(&whole, &f->options);
+	int error = f->kept[pair.code] & 1 ? add_cut_node(f, pair, ret)
+					   : event_nodes_add(&f->adding, &key, ret);
 
-	if (!is_shown(&whole) || map_get(&f->nodes, id))
-		return 0;
-	error = f->kept[pair.code] & 1 ? add_cut_node(f, pair, &node)
-				       : event_nodes_add(&f->adding, &key, &node);
-	if (!error && map_put(&f->nodes, id, node))
+	if (!error && map_put(&f->nodes, id_of(f, pair), *ret))
 		error = error_memory(SUBJECT);
+	return error;
+}
+
+static int find_node(struct file_sums *f, struct event_pair pair, uint32_t *ret)
+{
+	const uint64_t *known = map_get(&f->nodes, id_of(f, pair));
+
+	if (!known)
+		return make_node(f, pair, ret);
+	*ret = (uint32_t)*known;
+	return 0;
+}
+
+/* Where the sums of each slice begin; the last is the end. */
+static int place_sums(struct file_sums *f)
+{
+	uint32_t slices = f->sums->count;
+
+	f->firsts = calloc(slices + 1, sizeof(*f->firsts));
+	if (!f->firsts)
+		return error_memory(SUBJECT);
+	for (uint32_t n = 0; n < slices; n++)
+		f->firsts[n + 1] = f->firsts[n] + f->sums->items[n].sums.count;
+	f->node_of = calloc(f->firsts[slices] + 1, sizeof(*f->node_of));
+	return f->node_of ? 0 : error_memory(SUBJECT);
+}
+
+static void prefetch_node(const struct file_sums *f, const struct event_sum *sum)
+{
+	map_prefetch(&f->nodes, id_of(f, sum->pair));
+}
+
+static int find_nodes_of(struct file_sums *f, uint32_t slice)
+{
+	const struct gather_key *rests = f->sums->all.keys.rests.items.items;
+	const struct event_sum_list *sums = &f->sums->items[slice].sums;
+	uint32_t *node_of = &f->node_of[f->firsts[slice]];
+	int error = 0;
+
+	for (size_t n = 0; !error && n < sums->count; n++) {
+		const struct event_sum *sum = &sums->items[n];
+
+		if (n + 2 * AHEAD < sums->count)
+			__builtin_prefetch(&f->kept[sum[2 * AHEAD].pair.code]);
+		if (n + AHEAD < sums->count)
+			prefetch_node(f, &sum[AHEAD]);
+		if (is_shown(&rests[sum->pair.rest]))
+			error = find_node(f, sum->pair, &node_of[n]);
+	}
 	return error;
 }
 
 static int find_nodes(struct file_sums *f)
 {
-	int error = event_nodes_init(&f->adding, f->g->reader, f->options, f->tree);
+	int error = event_nodes_init(&f->adding, f->g->reader, &f->options, f->tree);
 
 	error = error ?: choose_kept(f);
 	error = error ?: find_places(f);
+	error = error ?: place_sums(f);
 	for (uint32_t n = 0; !error && n < f->sums->count; n++)
-		vec_foreach (sum, &f->sums->items[n].sums)
-			error = error ?: find_node(f, sum->pair);
+		error = find_nodes_of(f, n);
 	return error;
 }
 
-static uint32_t node_of(const struct file_sums *f, struct event_pair pair)
-{
-	const struct gather_key *rest = &f->sums->all.keys.rests.items.items[pair.rest];
-	const uint64_t *node = is_shown(rest) ? map_get(&f->nodes, id_of(f, pair)) : NULL;
-
-	return node ? (uint32_t)*node : 0;
-}
-
 /* After all others. */
-static int find_spread_nodes(struct file_sums *f, uint32_t *ret)
+static int find_spread_nodes(struct file_sums *f)
 {
 	int error = 0;
 
+	f->spread_nodes = calloc(f->sums->spreads.count + 1, sizeof(*f->spread_nodes));
+	if (!f->spread_nodes)
+		return error_memory(SUBJECT);
 	for (size_t i = 0; !error && i < f->sums->spreads.count; i++)
-		error = event_nodes_add(&f->adding, &f->sums->spreads.items[i].key, &ret[i]);
+		error = event_nodes_add(
+			&f->adding, &f->sums->spreads.items[i].key, &f->spread_nodes[i]);
 	return error;
 }
 
@@ -294,8 +346,7 @@ static int name_stream_of(struct naming *n, const struct gather_key *key, uint32
 	return 0;
 }
 
-static int write_streams(
-	struct file_sums *f, const struct profile_reader *r, const uint32_t *spread_nodes)
+static int write_streams(struct file_sums *f, const struct profile_reader *r)
 {
 	const struct slice_sums *s = f->sums;
 	struct naming n = {.f = f, .reader = r};
@@ -310,7 +361,7 @@ static int write_streams(
 			error = name_stream_of(&n, rest_of(f, slot->key), (uint32_t)slot->value);
 	}
 	for (size_t i = 0; !error && i < s->spreads.count; i++)
-		error = name_stream_of(&n, &s->spreads.items[i].key, spread_nodes[i]);
+		error = name_stream_of(&n, &s->spreads.items[i].key, f->spread_nodes[i]);
 	json_end(&f->w, ']');
 	interner_free(n.places);
 	buf_release_for(&n.name, f->w.out);
@@ -318,56 +369,7 @@ static int write_streams(
 	return error;
 }
 
-static int add_up(struct file_sums *f, const struct slice *slice)
-{
-	vec_foreach (sum, &slice->sums) {
-		uint32_t node = node_of(f, sum->pair);
-		const struct gather_key *key = &f->sums->all.keys.rests.items.items[sum->pair.rest];
-
-		if (!node || !sum->time_ns)
-			continue;
-		if (!f->of[node].time_ns && vec_push(&f->in, node))
-			return error_memory(SUBJECT);
-		f->of[node].time_ns += sum->time_ns;
-		f->of[node].samples += key->event == EVENT_SAMPLE ? sum->count : 0;
-	}
-	return 0;
-}
-
-/* So many slices together. */
-static int write_slice(struct file_sums *f, const char *name, uint32_t first, uint32_t count)
-{
-	int error = 0;
-
-	for (uint32_t i = first; !error && i < first + count; i++)
-		error = add_up(f, &f->sums->items[i]);
-	json_begin(&f->w, name, '[');
-	vec_foreach (node, &f->in) {
-		json_key(&f->w, NULL);
-		buf_printf(f->w.out, "%u,%" PRIu64 ",%" PRIu64, *node, f->of[*node].time_ns,
-			f->of[*node].samples);
-		f->of[*node] = (struct node_sum){0};
-	}
-	json_end(&f->w, ']');
-	f->in.count = 0;
-	return error;
-}
-
-static int write_slices(struct file_sums *f)
-{
-	uint32_t last = f->sums->count - 1;
-	int error = write_slice(f, "before", 0, 1);
-
-	json_begin(&f->w, "slices", '[');
-	for (uint32_t i = 1, count; !error && i < last; i += count) {
-		count = ages_steps(f->ages, i - 1);
-		error = write_slice(f, NULL, i, count);
-	}
-	json_end(&f->w, ']');
-	return error ?: write_slice(f, "behind", last, 1);
-}
-
-static void write_spreads(struct file_sums *f, const uint32_t *nodes)
+static void write_spreads(struct file_sums *f)
 {
 	const struct slice_sums *s = f->sums;
 
@@ -376,58 +378,239 @@ static void write_spreads(struct file_sums *f, const uint32_t *nodes)
 		const struct slice_spread *spread = &s->spreads.items[i];
 
 		json_key(&f->w, NULL);
-		buf_printf(f->w.out, "%u,%" PRIu64 ",%" PRIu64, nodes[i],
+		buf_printf(f->w.out, "%u,%" PRIu64 ",%" PRIu64, f->spread_nodes[i],
 			spread->end_ns > s->start_ns ? spread->end_ns - s->start_ns : 0,
 			spread->time_ns);
 	}
 	json_end(&f->w, ']');
 }
 
-static int write(struct file_sums *f, size_t *ret_nodes_bytes)
-{
-	uint32_t *spreads = calloc(f->sums->spreads.count + 1, sizeof(*spreads));
-	int error = spreads ? find_nodes(f) : error_memory(SUBJECT);
+/* ------------------------------------------------------------------ slices */
 
-	error = error ?: find_spread_nodes(f, spreads);
-	f->of = error ? NULL : calloc(tree_node_count(f->tree), sizeof(*f->of));
-	if (!error && !f->of)
-		error = error_memory(SUBJECT);
-	json_begin(&f->w, NULL, '{');
-	json_number(&f->w, "slice_ns", f->sums->width_ns);
-	json_number(&f->w, "count", f->sums->count - 2);
-	ages_json(&f->w, "ages", f->ages);
-	if (!error) {
-		write_frames(f);
-		write_nodes(f);
-		*ret_nodes_bytes = f->w.out->size;
-		error = write_streams(f, f->g->reader, spreads) ?: write_slices(f);
+static int add_up(struct file_sums *f, uint32_t slice)
+{
+	const struct gather_key *rests = f->sums->all.keys.rests.items.items;
+	const uint32_t *node_of = &f->node_of[f->firsts[slice]];
+
+	vec_foreach (sum, &f->sums->items[slice].sums) {
+		uint32_t node = *node_of++;
+		struct node_sum *of = &f->of[node];
+
+		if (!node || !sum->time_ns)
+			continue;
+		if (!of->time_ns && vec_push(&f->in, node))
+			return error_memory(SUBJECT);
+		of->time_ns += sum->time_ns;
+		of->samples += rests[sum->pair.rest].event == EVENT_SAMPLE ? sum->count : 0;
 	}
-	if (!error)
-		write_spreads(f, spreads);
-	json_end(&f->w, '}');
-	free(spreads);
+	return 0;
+}
+
+/* So many slices together; the sums are to be cleared. */
+static int add_up_all(struct file_sums *f, uint32_t first, uint32_t count)
+{
+	int error = 0;
+
+	f->in.count = 0;
+	for (uint32_t i = first; !error && i < first + count; i++)
+		error = add_up(f, i);
 	return error;
 }
 
-int file_sums_json(struct buf *out, struct recording_reading *g, const struct view_options *options,
-	const struct ages *ages, size_t *ret_nodes_bytes)
+static void clear(struct file_sums *f)
 {
-	struct view_options all = *options;
-	struct file_sums f = {
-		.g = g, .sums = &g->sums, .options = &all, .ages = ages, .w = {.out = out}};
-	int error = tree_new(&f.tree);
+	vec_foreach (node, &f->in)
+		f->of[*node] = (struct node_sum){0};
+}
 
-	all.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;
-	all.brief_waits = true; /* as in pictures */
-	error = error ?: write(&f, ret_nodes_bytes);
-	event_nodes_release(&f.adding);
-	tree_free(f.tree);
-	free(f.kept);
-	free(f.places);
-	interner_free(f.place_ids);
-	vec_release(&f.rests);
-	map_release(&f.nodes);
-	free(f.of);
-	vec_release(&f.in);
+static size_t bytes_of(const struct file_sums *f)
+{
+	size_t bytes = sizeof("[],") - 1;
+
+	vec_foreach (node, &f->in)
+		bytes += decimal_size(*node) + decimal_size(f->of[*node].time_ns) +
+			 decimal_size(f->of[*node].samples) + 3;
+	return bytes;
+}
+
+static void write_sums(struct file_sums *f, const char *name)
+{
+	struct buf *out = f->w.out;
+
+	json_begin(&f->w, name, '[');
+	if (!buf_reserve(out, bytes_of(f)))
+		return;
+	vec_foreach (node, &f->in) {
+		char *at = out->data + out->size;
+
+		if (node != f->in.items)
+			*at++ = ',';
+		at = decimal_put(at, *node);
+		*at++ = ',';
+		at = decimal_put(at, f->of[*node].time_ns);
+		*at++ = ',';
+		at = decimal_put(at, f->of[*node].samples);
+		out->size = (size_t)(at - out->data);
+	}
+	json_end(&f->w, ']');
+}
+
+static int write_slice(struct file_sums *f, const char *name, uint32_t first, uint32_t count)
+{
+	int error = add_up_all(f, first, count);
+
+	write_sums(f, name);
+	clear(f);
 	return error;
+}
+
+/* Slices of the recording that the n-th of the page and those that stand with it are. */
+static uint32_t slices_of(const struct file_sums *f, const struct file_slices *slices, uint32_t n,
+	uint32_t *ret_first)
+{
+	uint64_t first = 1 + (uint64_t)n * slices->joined, last = f->sums->count - 1;
+	uint64_t end = first + (uint64_t)ages_steps(&slices->ages, n) * slices->joined;
+
+	*ret_first = (uint32_t)first;
+	return (uint32_t)((end < last ? end : last) - first);
+}
+
+static int write_slices(struct file_sums *f, const struct file_slices *slices)
+{
+	int error = write_slice(f, "before", 0, 1);
+	uint32_t first, count;
+
+	json_begin(&f->w, "slices", '[');
+	for (uint32_t n = 0; !error && n < slices->ages.count; n += ages_steps(&slices->ages, n)) {
+		count = slices_of(f, slices, n, &first);
+		error = write_slice(f, NULL, first, count);
+	}
+	json_end(&f->w, ']');
+	return error ?: write_slice(f, "behind", f->sums->count - 1, 1);
+}
+
+void file_sums_join(const struct file_sums *f, uint32_t joined, struct file_slices *ret)
+{
+	uint32_t all = f->sums->count - 2;
+
+	ret->joined = joined;
+	ret->ages.count = all / joined + (all % joined > 0);
+	ret->ages.width_ns = f->sums->width_ns * joined;
+}
+
+static int measure(struct file_sums *f, uint32_t first, uint32_t count, size_t *bytes)
+{
+	int error = add_up_all(f, first, count);
+
+	*bytes += bytes_of(f);
+	clear(f);
+	return error;
+}
+
+int file_sums_size(struct file_sums *f, const struct file_slices *slices, size_t *ret)
+{
+	size_t bytes = f->nodes_text.size;
+	int error = measure(f, 0, 1, &bytes) ?: measure(f, f->sums->count - 1, 1, &bytes);
+	uint32_t first, count;
+
+	for (uint32_t n = 0; !error && n < slices->ages.count; n += ages_steps(&slices->ages, n)) {
+		count = slices_of(f, slices, n, &first);
+		error = measure(f, first, count, &bytes);
+	}
+	*ret = bytes;
+	return error;
+}
+
+int file_sums_json(struct file_sums *f, const struct file_slices *slices, struct buf *out)
+{
+	int error;
+
+	f->w = (struct json_writer){.out = out};
+	json_begin(&f->w, NULL, '{');
+	json_number(&f->w, "slice_ns", slices->ages.width_ns);
+	json_number(&f->w, "count", slices->ages.count);
+	ages_json(&f->w, "ages", &slices->ages);
+	buf_putc(out, ',');
+	buf_append(out, f->nodes_text.data, f->nodes_text.size);
+	error = write_slices(f, slices);
+	json_end(&f->w, '}');
+	return error;
+}
+
+size_t file_sums_nodes_bytes(const struct file_sums *f)
+{
+	return f->nodes_bytes;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static int make(struct file_sums *f)
+{
+	struct buf text = BUF_INIT;
+	int error = tree_new(&f->tree);
+
+	error = error ?: find_nodes(f);
+	error = error ?: find_spread_nodes(f);
+	f->of = error ? NULL : calloc(tree_node_count(f->tree), sizeof(*f->of));
+	if (error || !f->of)
+		return error ?: error_memory(SUBJECT);
+	f->w.out = &text;
+	write_frames(f);
+	write_nodes(f);
+	f->nodes_bytes = text.size;
+	error = write_streams(f, f->g->reader);
+	write_spreads(f);
+	return in_script(&text, &f->nodes_text) ?: error;
+}
+
+/* What only finding nodes needs. */
+static void release_ways(struct file_sums *f)
+{
+	event_nodes_release(&f->adding);
+	f->adding = (struct event_nodes){0};
+	tree_free(f->tree);
+	f->tree = NULL;
+	map_release(&f->nodes);
+	free(f->kept);
+	f->kept = NULL;
+	free(f->places);
+	f->places = NULL;
+	interner_free(f->place_ids);
+	f->place_ids = NULL;
+	vec_release(&f->rests);
+}
+
+int file_sums_new(
+	struct file_sums **ret, struct recording_reading *g, const struct view_options *options)
+{
+	struct file_sums *f = calloc(1, sizeof(*f));
+	int error;
+
+	if (!f)
+		return error_memory(SUBJECT);
+	f->g = g;
+	f->sums = &g->sums;
+	f->options = *options;
+	f->options.by = VIEW_BY_PROCESS | VIEW_BY_THREAD | VIEW_BY_DEVICE | VIEW_BY_STREAM;
+	f->options.brief_waits = true; /* as in pictures */
+	error = make(f);
+	release_ways(f);
+	if (error)
+		file_sums_free(f);
+	else
+		*ret = f;
+	return error;
+}
+
+void file_sums_free(struct file_sums *f)
+{
+	if (!f)
+		return;
+	buf_release(&f->nodes_text);
+	free(f->node_of);
+	free(f->firsts);
+	free(f->spread_nodes);
+	free(f->of);
+	vec_release(&f->in);
+	free(f);
 }
