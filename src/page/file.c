@@ -19,6 +19,7 @@
 #include "page/in_script.h"
 #include "page/pictures.h"
 #include "report/report.h"
+#include "view/timeline/lanes.h"
 
 #define LIMIT_BYTES ((size_t)50 * 1000 * 1000)
 #define OTHER_BYTES 1000 /* names of the parts, longer numbers */
@@ -36,6 +37,7 @@
 #define END_BYTES    (8 * 24)
 #define ITEMS_MAX    200000
 #define ENDS_MAX     100000
+#define LANES_MOST   1000 /* of each class; a page draws fewer */
 #define REPORT_WIDTH 160
 #define REPORT_ROWS  20
 #define REPORT_GAPS  5
@@ -44,6 +46,8 @@ struct page_file {
 	const char *path;
 	const struct export_options *options;
 	struct recording *recording;
+	struct lanes lanes;    /* the rows that are in it */
+	size_t rows, left_out; /* how many, and how many are not */
 	struct ages columns;
 	struct file_sums *nodes;
 	struct file_slices slices;
@@ -56,6 +60,7 @@ struct page_file {
 static void release(struct page_file *f)
 {
 	file_sums_free(f->nodes);
+	lanes_release(&f->lanes);
 	recording_close(f->recording);
 	buf_release(&f->head);
 	buf_release(&f->about);
@@ -75,11 +80,24 @@ static size_t limit_of(const struct page_file *f)
 	return f->options->limit_bytes ?: LIMIT_BYTES;
 }
 
+/* As in the page's list of them (about.h). */
+static int choose_rows(struct page_file *f)
+{
+	const struct timeline_rows *rows = &recording_now(f->recording)->axis.rows;
+	const struct lanes_wanted wanted = {.of = {true, true, true, true}, .most = LANES_MOST};
+	int error = lanes_choose(&f->lanes, rows, &wanted);
+
+	for (size_t n = 0; !error && n < rows->items.count; n++)
+		f->rows += f->lanes.rows[n];
+	f->left_out = rows->items.count - f->rows;
+	return error;
+}
+
 /* As fine as all rows can be held. */
 static void choose_columns(struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
-	uint64_t rows = g->axis.rows.items.count + 1;
+	uint64_t rows = f->rows + 1;
 	uint64_t most = CELLS_MAX / rows < COLUMNS_MAX ? CELLS_MAX / rows : COLUMNS_MAX;
 
 	f->columns.width_ns = g->axis.width_ns;
@@ -110,37 +128,60 @@ static void choose_frames(struct page_file *f)
 		f->frames_max = most > 1 ? most : 1;
 }
 
-static int make_axis(struct page_file *f)
+static struct timeline_wanted wanted_axis(const struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
-	uint64_t columns = (g->end_ns - g->start_ns - 1) / f->columns.width_ns + 1;
-	size_t rows = g->axis.rows.items.count;
-	bool *all = malloc(rows + 1);
-	const struct timeline_wanted wanted = {.from_ns = g->start_ns,
-		.to_ns = g->start_ns + columns * f->columns.width_ns,
-		.columns = (uint32_t)columns,
-		.rows = all,
-		.row_count = rows,
+
+	return (struct timeline_wanted){.from_ns = g->start_ns,
+		.to_ns = g->start_ns + f->columns.count * f->columns.width_ns,
+		.columns = f->columns.count,
 		.boxes_max = BOXES_MAX};
-	struct buf text = BUF_INIT;
-	struct json_writer w = {.out = &text};
+}
+
+/* Of all rows together, where some are not in the file. */
+static int write_kinds(struct page_file *f, struct json_writer *w)
+{
+	const struct timeline_wanted wanted = wanted_axis(f);
+	struct timeline t;
+	int error = f->left_out ? recording_axis(f->recording, &t, &wanted) : 0;
+
+	if (error || !f->left_out)
+		return error;
+	axis_json_kinds(w, &t, &f->columns);
+	timeline_release(&t);
+	return 0;
+}
+
+static int write_axis(struct page_file *f, struct json_writer *w)
+{
+	const struct recording_reading *g = recording_now(f->recording);
+	struct timeline_wanted wanted = wanted_axis(f);
 	struct timeline t;
 	int error;
 
-	if (!all)
-		return error_memory("the page");
-	memset(all, true, rows + 1);
-	f->columns.count = (uint32_t)columns;
+	wanted.rows = f->lanes.rows;
+	wanted.row_count = g->axis.rows.items.count;
 	error = recording_axis(f->recording, &t, &wanted);
-	if (!error) {
-		error = f->columns.level ? timeline_fold(&t, keeps_box, f) : 0;
-		json_begin(&w, NULL, '{');
-		ages_json(&w, "ages", &f->columns);
-		error = error ?: axis_json_contents(&w, &t, g->reader, g->start_ns, &f->columns);
-		json_end(&w, '}');
-		timeline_release(&t);
-	}
-	free(all);
+	if (error)
+		return error;
+	error = f->columns.level ? timeline_fold(&t, keeps_box, f) : 0;
+	error = error ?: axis_json_contents(w, &t, g->reader, g->start_ns, &f->columns);
+	timeline_release(&t);
+	return error;
+}
+
+static int make_axis(struct page_file *f)
+{
+	const struct recording_reading *g = recording_now(f->recording);
+	struct buf text = BUF_INIT;
+	struct json_writer w = {.out = &text};
+	int error;
+
+	f->columns.count = (uint32_t)((g->end_ns - g->start_ns - 1) / f->columns.width_ns + 1);
+	json_begin(&w, NULL, '{');
+	ages_json(&w, "ages", &f->columns);
+	error = write_axis(f, &w) ?: write_kinds(f, &w);
+	json_end(&w, '}');
 	return in_script(&text, &f->axis) ?: error;
 }
 
@@ -185,6 +226,7 @@ static int make_events(struct page_file *f)
 		.items_max = limit / ITEM_BYTES < ITEMS_MAX ? limit / ITEM_BYTES : ITEMS_MAX,
 		.ends_max = limit / END_BYTES < ENDS_MAX ? limit / END_BYTES : ENDS_MAX,
 		.is_box = keeps_box,
+		.rows = f->lanes.rows,
 		.arg = f,
 	};
 	struct buf text = BUF_INIT;
@@ -249,7 +291,7 @@ static int make_report(struct page_file *f)
 static int make_about(struct page_file *f)
 {
 	const struct about_state state = {
-		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = SIZE_MAX};
+		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = LANES_MOST};
 	struct buf text = BUF_INIT;
 	int error = about_json(&text, recording_now(f->recording), &state);
 
@@ -366,6 +408,9 @@ static int make_parts(struct page_file *f)
 {
 	int error = read_recording(f);
 
+	if (error)
+		return error;
+	error = choose_rows(f);
 	if (error)
 		return error;
 	choose_columns(f);
