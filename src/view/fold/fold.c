@@ -121,7 +121,7 @@ static int number_cut(struct folding *x, struct side_ids *ids)
 static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
 {
 	struct gather_key key = event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
-	struct side side = {.gpu = key.event != EVENT_SAMPLE,
+	struct side side = {.gpu = key.event == EVENT_WORK || key.event == EVENT_PENDING,
 		.sampled = key.event == EVENT_SAMPLE && key.reason == SAMPLE_SEEN};
 	int error = event_nodes_add_base(nodes, &key, &side.base);
 

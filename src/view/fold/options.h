@@ -38,6 +38,7 @@ struct slice_sums;
 struct code_tree;
 struct stalls_kept;
 struct wall_kept;
+struct calls_kept;
 
 struct view_options {
 	const struct view *view; /* NULL: the first of the table */
@@ -61,6 +62,7 @@ struct view_options {
 	struct code_tree *codes;    /* of these sums */
 	struct stalls_kept *stalls; /* of what is kept with them; NULL: so too */
 	struct wall_kept *wall;	    /* so too, with the stalls */
+	struct calls_kept *calls;   /* so too */
 };
 
 /* For views by thread: the groups of the options, or processes and threads where these name none of
