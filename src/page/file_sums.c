@@ -52,8 +52,12 @@ struct file_sums {
 	struct interner *place_ids;
 	struct vec(uint32_t) rests; /* by place, less 1: the first */
 	struct map nodes;	    /* code << 32 | rest, or of what is left out -> node */
-	uint32_t *node_of;	    /* by sum, one slice after the other; 0: not shown */
-	size_t *firsts;		    /* by slice: where its sums begin there */
+	uint32_t *bases;	    /* by rest: node + 1 */
+	uint32_t *code_frames;	    /* by frame of the code tree: frame + 1 */
+	struct map code_nodes;	    /* base << 32 | node of the code tree -> node */
+	struct vec(uint32_t) path;
+	uint32_t *node_of; /* by sum, one slice after the other; 0: not shown */
+	size_t *firsts;	   /* by slice: where its sums begin there */
 	uint32_t *spread_nodes;
 	struct node_sum *of;	 /* by node: of one slice */
 	struct vec(uint32_t) in; /* nodes of that */
@@ -68,11 +72,9 @@ static uint64_t id_of(const struct file_sums *f, struct event_pair pair)
 	return (uint64_t)pair.code << 32 | pair.rest;
 }
 
-static const struct gather_key *rest_of(const struct file_sums *f, uint64_t id)
+static uint32_t rest_of(const struct file_sums *f, uint64_t id)
 {
-	const struct gather_key *rests = f->sums->all.keys.rests.items.items;
-
-	return &rests[id & IS_CUT ? f->rests.items[(uint32_t)id - 1] : (uint32_t)id];
+	return id & IS_CUT ? f->rests.items[(uint32_t)id - 1] : (uint32_t)id;
 }
 
 static bool is_shown(const struct gather_key *rest)
@@ -135,47 +137,72 @@ static int find_places(struct file_sums *f)
 	return error;
 }
 
-/* A node of the code tree, above one that there is. */
-static int add_path(struct file_sums *f, uint32_t at, uint32_t *node)
+/* The node of the process and thread. */
+static int find_base(
+	struct file_sums *f, uint32_t rest, const struct gather_key *key, uint32_t *ret)
 {
-	const struct code_tree *codes = &f->g->codes;
-	struct vec(uint32_t) path = {0};
 	int error = 0;
 
-	for (; !error && at; at = codes->nodes[at].parent)
-		if (vec_push(&path, codes->nodes[at].frame))
-			error = error_memory(SUBJECT);
-	while (!error && path.count) {
-		const struct tree_frame *frame =
-			&tree_frames(codes->frames)[path.items[--path.count]];
-		uint32_t id = 0;
-
-		error = tree_add_frame(
-			f->tree, frame->kind, frame->number, frame->name, frame->size, &id);
-		error = error ?: tree_add_child(f->tree, *node, id, node);
+	if (!f->bases[rest]) {
+		error = event_nodes_add_base(&f->adding, key, ret);
+		f->bases[rest] = error ? 0 : *ret + 1;
 	}
-	vec_release(&path);
+	*ret = f->bases[rest] - 1;
 	return error;
 }
 
-static int add_cut_node(struct file_sums *f, struct event_pair pair, uint32_t *node)
+static int add_frame(struct file_sums *f, uint32_t frame, uint32_t *node)
 {
-	const struct gather_key *rest = &f->sums->all.keys.rests.items.items[pair.rest];
-	struct gather_key key = event_key_for(rest, &f->options);
-	int error = event_nodes_add_base(&f->adding, &key, node);
+	const struct tree_frame *of = &tree_frames(f->g->codes.frames)[frame];
+	uint32_t added;
+	int error = 0;
 
-	error = error ?: add_path(f, f->kept[pair.code] >> 1, node);
-	error = error ?: event_nodes_add_place(&f->adding, &key, node);
-	return error ?: tree_add_left_out_node(f->tree, *node, rest->event == EVENT_WORK, node);
+	if (!f->code_frames[frame]) {
+		error = tree_add_frame(f->tree, of->kind, of->number, of->name, of->size, &added);
+		f->code_frames[frame] = error ? 0 : added + 1;
+	}
+	return error ?: tree_add_child(f->tree, *node, f->code_frames[frame] - 1, node);
+}
+
+/* A node of the code tree above a base: what it stands on is mostly there. */
+static int add_code(struct file_sums *f, uint32_t base, uint32_t code_node, uint32_t *ret)
+{
+	const struct tree_path_node *nodes = f->g->codes.nodes;
+	const uint64_t *known = NULL;
+	int error = 0;
+
+	f->path.count = 0;
+	for (; code_node && !known; code_node = nodes[code_node].parent) {
+		known = map_get(&f->code_nodes, (uint64_t)base << 32 | code_node);
+		if (!known && vec_push(&f->path, code_node))
+			return error_memory(SUBJECT);
+	}
+	*ret = known ? (uint32_t)*known : base;
+	while (!error && f->path.count) {
+		code_node = f->path.items[--f->path.count];
+		error = add_frame(f, nodes[code_node].frame, ret);
+		if (!error && map_put(&f->code_nodes, (uint64_t)base << 32 | code_node, *ret))
+			error = error_memory(SUBJECT);
+	}
+	return error;
 }
 
 static int make_node(struct file_sums *f, struct event_pair pair, uint32_t *ret)
 {
 	const struct gather_key whole = event_keys_at(&f->sums->all.keys, pair),
 				key = event_key_for(&whole, &f->options);
-	int error = f->kept[pair.code] & 1 ? add_cut_node(f, pair, ret)
-					   : event_nodes_add(&f->adding, &key, ret);
+	uint32_t kept = f->kept[pair.code];
+	int error = find_base(f, pair.rest, &key, ret);
 
+	error = error ?: add_code(f, *ret, kept >> 1, ret);
+	if (!error && kept & 1) {
+		error = event_nodes_add_place(&f->adding, &key, ret);
+		error = error
+				?: tree_add_left_out_node(
+					   f->tree, *ret, key.event == EVENT_WORK, ret);
+	} else {
+		error = error ?: event_nodes_add_top(&f->adding, &key, ret);
+	}
 	if (!error && map_put(&f->nodes, id_of(f, pair), *ret))
 		error = error_memory(SUBJECT);
 	return error;
@@ -203,6 +230,13 @@ static int place_sums(struct file_sums *f)
 		f->firsts[n + 1] = f->firsts[n] + f->sums->items[n].sums.count;
 	f->node_of = calloc(f->firsts[slices] + 1, sizeof(*f->node_of));
 	return f->node_of ? 0 : error_memory(SUBJECT);
+}
+
+static int begin_nodes(struct file_sums *f)
+{
+	f->bases = calloc(f->sums->all.keys.rests.items.count + 1, sizeof(*f->bases));
+	f->code_frames = calloc(tree_frame_count(f->g->codes.frames) + 1, sizeof(*f->code_frames));
+	return f->bases && f->code_frames ? 0 : error_memory(SUBJECT);
 }
 
 static void prefetch_node(const struct file_sums *f, const struct event_sum *sum)
@@ -237,6 +271,7 @@ static int find_nodes(struct file_sums *f)
 	error = error ?: choose_kept(f);
 	error = error ?: find_places(f);
 	error = error ?: place_sums(f);
+	error = error ?: begin_nodes(f);
 	for (uint32_t n = 0; !error && n < f->sums->count; n++)
 		error = find_nodes_of(f, n);
 	return error;
@@ -283,8 +318,8 @@ static void write_nodes(struct file_sums *f)
 
 	json_begin(&f->w, "nodes", '[');
 	for (size_t i = 1; i < tree_node_count(f->tree); i++) {
-		json_key(&f->w, NULL);
-		buf_printf(f->w.out, "%u,%u", nodes[i].parent, nodes[i].frame);
+		json_number(&f->w, NULL, nodes[i].parent);
+		json_number(&f->w, NULL, nodes[i].frame);
 	}
 	json_end(&f->w, ']');
 }
@@ -346,6 +381,27 @@ static int name_stream_of(struct naming *n, const struct gather_key *key, uint32
 	return 0;
 }
 
+/* What differs in the code alone is below the same frames. */
+static int name_streams_of_nodes(struct naming *n)
+{
+	const struct file_sums *f = n->f;
+	const struct keys *rests = &f->sums->all.keys.rests;
+	bool *named = calloc(rests->items.count + 1, sizeof(*named));
+	int error = named ? 0 : error_memory(SUBJECT);
+
+	for (size_t i = 0; !error && f->nodes.slots && i <= f->nodes.mask; i++) {
+		const struct map_slot *slot = &f->nodes.slots[i];
+		uint32_t rest = slot->used ? rest_of(f, slot->key) : 0;
+
+		if (!slot->used || named[rest])
+			continue;
+		named[rest] = true;
+		error = name_stream_of(n, &rests->items.items[rest], (uint32_t)slot->value);
+	}
+	free(named);
+	return error;
+}
+
 static int write_streams(struct file_sums *f, const struct profile_reader *r)
 {
 	const struct slice_sums *s = f->sums;
@@ -354,12 +410,7 @@ static int write_streams(struct file_sums *f, const struct profile_reader *r)
 					    : device_numbers_init(&n.numbers, r);
 
 	json_begin(&f->w, "streams", '[');
-	for (size_t i = 0; !error && f->nodes.slots && i <= f->nodes.mask; i++) {
-		const struct map_slot *slot = &f->nodes.slots[i];
-
-		if (slot->used)
-			error = name_stream_of(&n, rest_of(f, slot->key), (uint32_t)slot->value);
-	}
+	error = error ?: name_streams_of_nodes(&n);
 	for (size_t i = 0; !error && i < s->spreads.count; i++)
 		error = name_stream_of(&n, &s->spreads.items[i].key, f->spread_nodes[i]);
 	json_end(&f->w, ']');
@@ -578,6 +629,12 @@ static void release_ways(struct file_sums *f)
 	interner_free(f->place_ids);
 	f->place_ids = NULL;
 	vec_release(&f->rests);
+	free(f->bases);
+	f->bases = NULL;
+	free(f->code_frames);
+	f->code_frames = NULL;
+	map_release(&f->code_nodes);
+	vec_release(&f->path);
 }
 
 int file_sums_new(
