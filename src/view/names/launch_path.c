@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/large.h"
 #include "base/map.h"
 #include "vendor/vendor.h"
 #include "view/names/location_text.h"
@@ -15,10 +16,12 @@
  * vendor's runtime linked in. */
 #define CALL_SEARCH_DEPTH 16
 
-static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
-{
-	return l->kind == FRAME_USER && vendor_is_launching_call(profile_string(r, l->name, NULL));
-}
+/* Of a location; 0: not looked at yet. */
+enum {
+	LOOKED_AT = 1 << 0,
+	OF_CALL = 1 << 1, /* the launching call, or code of a vendor's library */
+	STUB = 1 << 2,	  /* what the vendor's compiler put before the call */
+};
 
 static bool is_of_gpu_library(const struct profile_reader *r, const struct profile_location *l)
 {
@@ -41,29 +44,56 @@ static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
 	return n ? n->parent : 0;
 }
 
-static bool is_stub(const struct profile_reader *r, uint32_t stack)
+int launch_frames_init(struct launch_frames *f, const struct profile_reader *r)
 {
-	const struct profile_location *l = location_of(r, stack);
+	*f = (struct launch_frames){
+		.reader = r, .locations = calloc((size_t)profile_counts(r).locations + 1, 1)};
+	return f->locations ? 0 : -ENOMEM;
+}
 
-	return l && l->kind == FRAME_USER &&
-	       vendor_is_launch_stub(profile_string(r, l->name, NULL));
+void launch_frames_release(struct launch_frames *f)
+{
+	free(f->locations);
+	*f = (struct launch_frames){0};
+}
+
+static uint8_t judge_location(const struct profile_reader *r, const struct profile_location *l)
+{
+	const char *name = profile_string(r, l->name, NULL);
+	bool user = l->kind == FRAME_USER;
+	uint8_t flags = LOOKED_AT;
+
+	if ((user && vendor_is_launching_call(name)) || is_of_gpu_library(r, l))
+		flags |= OF_CALL;
+	if (user && vendor_is_launch_stub(name))
+		flags |= STUB;
+	return flags;
+}
+
+static uint8_t flags_at(struct launch_frames *f, const struct profile_stack_node *n)
+{
+	const struct profile_location *l;
+
+	if (f->locations[n->location])
+		return f->locations[n->location];
+	l = profile_location(f->reader, n->location);
+	return f->locations[n->location] = l ? judge_location(f->reader, l) : LOOKED_AT;
 }
 
 /* The stack without the launching call and what lies inside it: another call (of the driver, by a
  * runtime that is linked in) among them; and without what the vendor's compiler put before it. */
-uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
+uint32_t launch_path_of(struct launch_frames *f, uint32_t stack)
 {
-	uint32_t callers = stack, at = stack;
+	const struct profile_stack_node *n = profile_stack_node(f->reader, stack);
+	uint32_t callers = stack;
 
-	for (int depth = 0; at && depth < CALL_SEARCH_DEPTH; depth++) {
-		const struct profile_location *l = location_of(r, at);
-
-		at = parent_of(r, at);
-		if (l && (is_launching_call(r, l) || is_of_gpu_library(r, l)))
-			callers = at;
+	for (int depth = 0; n && depth < CALL_SEARCH_DEPTH; depth++) {
+		if (flags_at(f, n) & OF_CALL)
+			callers = n->parent;
+		n = profile_stack_node(f->reader, n->parent);
 	}
-	while (callers && is_stub(r, callers))
-		callers = parent_of(r, callers);
+	while ((n = profile_stack_node(f->reader, callers)) && flags_at(f, n) & STUB)
+		callers = n->parent;
 	return callers;
 }
 
@@ -98,6 +128,7 @@ static int make_room(struct steps *s)
 	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
+	large_advise(bigger.slots, capacity * sizeof(*bigger.slots));
 	for (size_t i = 0; s->slots && i <= s->mask; i++)
 		if (s->slots[i].stack)
 			*find_step(&bigger, s->slots[i].caller, s->slots[i].function) = s->slots[i];
@@ -160,11 +191,11 @@ static uint32_t same_function(struct functions *f, const struct profile_reader *
 	if (*error)
 		return id;
 	step = find_step(steps, caller, (uint32_t)function);
-	if (!step->stack) {
-		*step = (struct step){caller, (uint32_t)function, id};
-		steps->count++;
-	}
-	return step->stack;
+	if (step->stack)
+		return step->stack;
+	*step = (struct step){caller, (uint32_t)function, id};
+	steps->count++;
+	return id;
 }
 
 /* Code without a name that other such code called. */
@@ -234,7 +265,12 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 
 int launch_path_merge(const struct internals *i, enum path_frames which, const uint32_t **ret)
 {
-	int error = i->merged[which] ? 0 : merge(i, which, &i->merged[which]);
+	int error;
+
+	/* without Python there is nothing to hide */
+	if (!i->stack_count)
+		which = PATH_PROGRAM;
+	error = i->merged[which] ? 0 : merge(i, which, &i->merged[which]);
 
 	*ret = i->merged[which];
 	return error;
