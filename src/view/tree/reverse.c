@@ -21,14 +21,16 @@
 #include "base/large.h"
 #include "base/vec.h"
 
-#define SUBJECT "the reversed tree"
-#define CLASSES 65
-#define AHEAD	16 /* cursors, of which the node is asked for */
-#define ENDED	0u /* the group of cursors that are at the root */
+#define SUBJECT	  "the reversed tree"
+#define NODES_MAX ((size_t)1 << 31) /* cursor.origin */
+#define CLASSES	  65
+#define AHEAD	  16 /* cursors, of which the node is asked for */
+#define ENDED	  0u /* the group of cursors that are at the root */
 
 struct cursor {
-	uint32_t at;	 /* the node whose frame comes next; the root's: none does */
-	uint32_t origin; /* where the time is */
+	uint32_t at;	      /* the node whose frame comes next; the root's: none does */
+	uint32_t origin : 31; /* where the time is */
+	uint32_t gpu : 1;     /* it is GPU time */
 	uint64_t self;
 };
 
@@ -53,6 +55,7 @@ struct group {
 
 struct reversing {
 	const struct tree *t;
+	bool sampled;
 	size_t most; /* SIZE_MAX: all */
 	struct cursor *cursors;
 	uint32_t *group_of; /* by cursor of the range that is divided */
@@ -111,10 +114,8 @@ static void take(struct tree_time *from, const struct tree_time *less)
 
 static struct tree_time time_at(const struct reversing *x, const struct cursor *c)
 {
-	bool gpu = tree_nodes(x->t)[c->origin].gpu;
-
-	return (struct tree_time){
-		gpu ? 0 : c->self, gpu ? c->self : 0, tree_samples(x->t, c->origin)};
+	return (struct tree_time){c->gpu ? 0 : c->self, c->gpu ? c->self : 0,
+		x->sampled ? tree_samples(x->t, c->origin) : 0};
 }
 
 static int make_cursors(struct reversing *x)
@@ -127,12 +128,13 @@ static int make_cursors(struct reversing *x)
 	x->cursors = large_alloc(x->cursor_count, sizeof(*x->cursors));
 	x->group_of = large_alloc(x->cursor_count, sizeof(*x->group_of));
 	x->group_of_frame = calloc(tree_frame_count(x->t), sizeof(*x->group_of_frame));
-	if (!x->cursors || !x->group_of || !x->group_of_frame)
+	if (!x->cursors || !x->group_of || !x->group_of_frame || count > NODES_MAX)
 		return short_memory();
 	x->cursor_count = 0;
 	for (uint32_t n = 1; n < count; n++)
 		if (nodes[n].self)
-			x->cursors[x->cursor_count++] = (struct cursor){n, n, nodes[n].self};
+			x->cursors[x->cursor_count++] = (struct cursor){
+				n, n & (NODES_MAX - 1), nodes[n].gpu, nodes[n].self};
 	return 0;
 }
 
@@ -331,7 +333,7 @@ static int add_nodes(struct reversing *x, struct tree *to)
 		error = tree_add_child(to, made->parent, made->frame, &node);
 		if (!error && time_of(&made->own))
 			error = tree_add_time(to, node, time_of(&made->own));
-		if (!error && tree_has_samples(x->t))
+		if (!error && x->sampled)
 			error = tree_add_samples(to, node, made->own.samples);
 	}
 	for (uint32_t n = 0; !error && n < x->made.count; n++)
@@ -341,7 +343,10 @@ static int add_nodes(struct reversing *x, struct tree *to)
 
 int tree_reverse(const struct tree *t, size_t node_max, struct tree_reversed *ret)
 {
-	struct reversing x = {.t = t, .most = node_max ? node_max : SIZE_MAX, .least = 1};
+	struct reversing x = {.t = t,
+		.sampled = tree_has_samples(t),
+		.most = node_max ? node_max : SIZE_MAX,
+		.least = 1};
 	struct tree *tree = NULL;
 	int error = make_nodes(&x);
 
