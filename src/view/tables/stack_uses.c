@@ -19,10 +19,16 @@ struct summary_stacks *stack_uses_of(struct summary *s, enum stack_use use)
 	return stacks[use];
 }
 
+static void free_counts(struct stack_counts *c)
+{
+	free(c->items);
+	*c = (struct stack_counts){0};
+}
+
 void stack_uses_release(struct stack_uses *u)
 {
 	for (int use = 0; use < STACK_USES_COUNTED; use++)
-		free(u->counted[use].items);
+		free_counts(&u->counted[use]);
 	free(u->notes);
 	*u = (struct stack_uses){0};
 }
@@ -132,6 +138,8 @@ int stack_uses_judge(struct stack_uses *u, struct summary *s)
 			n->parent && n->parent < id ? u->notes[n->parent] : incomplete_note(r, n);
 		error = add_uses(u, s, id);
 	}
+	for (int use = 0; use < STACK_USES_COUNTED; use++)
+		free_counts(&u->counted[use]);
 	return error;
 }
 

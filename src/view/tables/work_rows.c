@@ -138,8 +138,10 @@ static int find_paths(struct work_rows *w)
 	large_advise(w->path_ns, stacks * sizeof(*w->path_ns));
 	error = launch_path_merge(&w->g->s->internals, PATH_PROGRAM, &w->merged);
 	for (size_t at = 0; !error && at < w->first.count; at++) {
-		for (uint32_t id = w->first.items[at]; !error && id; id = w->next[id])
+		for (uint32_t id = w->first.items[at]; !error && id; id = w->next[id]) {
 			error = add_times(w, &gathering_op(w->g, id)->stacks);
+			launch_sums_release(&gathering_op(w->g, id)->stacks);
+		}
 		find_hottest(w, &w->g->s->kernels.items[at]);
 	}
 	return error;
@@ -187,6 +189,8 @@ int work_rows_put(struct gathering *g)
 
 	for (uint32_t id = 0; !error && id < g->ops.count; id++)
 		error = put_work(&w, id);
+	stack_uses_release(&g->uses);
+	launch_sums_index_release(&g->index);
 	if (!error && g->s->kernels.count)
 		error = find_paths(&w);
 	map_release(&w.kernels);
