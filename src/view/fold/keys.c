@@ -170,13 +170,11 @@ void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *
 /* Where there is no memory for places, all are looked up. */
 static struct event_key_place *make_place(struct event_keys *k, uint32_t stack)
 {
-	size_t count = k->place_count ? k->place_count : 1024;
+	size_t count = (size_t)stack + stack / 4 + 1024;
 	struct event_key_place *places;
 
 	if (stack < k->place_count)
 		return &k->places[stack];
-	while (count <= stack)
-		count *= 2;
 	places = count <= UINT32_MAX ? realloc(k->places, count * sizeof(*places)) : NULL;
 	if (!places)
 		return NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A list that is full is merged, and made longer where that leaves it half full: so each sum is
- * merged a few times, and the list is at most twice as long as it has to be.
+ * A list that is full is merged where it has twice as many as were left by the last time, so each
+ * sum is merged a few times; and made longer, by a fourth, where that does not make it much shorter.
  */
 #include "view/tables/launch_sums.h"
 
@@ -15,7 +15,6 @@
 
 #define CAPACITY  16 /* to begin with */
 #define AHEAD	  16 /* sums, of which the slots are asked for */
-#define NS_MAX	  (((uint64_t)1 << LAUNCH_SUM_NS_BITS) - 1)
 #define WORKS_MAX (((uint64_t)1 << (64 - LAUNCH_SUM_NS_BITS)) - 1)
 
 void launch_sums_release(struct launch_sums *s)
@@ -53,7 +52,7 @@ static int clear_index(struct launch_sums_index *x, size_t sums, size_t *ret_mas
 
 static bool add_to(struct launch_sum *to, const struct launch_sum *more)
 {
-	if (to->stack != more->stack || more->ns > NS_MAX - to->ns ||
+	if (to->stack != more->stack || more->ns > LAUNCH_SUM_NS_MAX - to->ns ||
 		more->works > WORKS_MAX - to->works)
 		return false;
 	to->ns += more->ns;
@@ -81,20 +80,20 @@ int launch_sums_merge(struct launch_sums *s, struct launch_sums_index *x)
 		s->items[kept++] = sum;
 		x->slots[i] = (uint32_t)kept;
 	}
-	s->count = kept;
+	s->count = s->merged = kept;
 	return 0;
 }
 
 static int make_room(struct launch_sums *s, struct launch_sums_index *x)
 {
-	size_t capacity = s->capacity ? s->capacity + s->capacity / 2 : CAPACITY;
+	size_t capacity = s->capacity + s->capacity / 4 + CAPACITY;
 	struct launch_sum *items;
 
 	if (s->count < s->capacity)
 		return 0;
-	if (launch_sums_merge(s, x))
+	if (s->count >= 2 * s->merged && launch_sums_merge(s, x))
 		return -ENOMEM;
-	if (s->capacity && s->count <= s->capacity / 2)
+	if (s->capacity && s->count <= s->capacity / 4 * 3)
 		return 0;
 	items = realloc(s->items, capacity * sizeof(*items));
 	if (!items)
@@ -108,13 +107,13 @@ int launch_sums_add(struct launch_sums *s, struct launch_sums_index *x, uint32_t
 	uint64_t works)
 {
 	while (ns || works) {
-		uint64_t some_ns = ns < NS_MAX ? ns : NS_MAX;
+		uint64_t some_ns = ns < LAUNCH_SUM_NS_MAX ? ns : LAUNCH_SUM_NS_MAX;
 		uint64_t some = works < WORKS_MAX ? works : WORKS_MAX;
 
 		if (make_room(s, x))
 			return -ENOMEM;
 		s->items[s->count++] =
-			(struct launch_sum){stack, some_ns & NS_MAX, some & WORKS_MAX};
+			(struct launch_sum){stack, some_ns & LAUNCH_SUM_NS_MAX, some & WORKS_MAX};
 		ns -= some_ns;
 		works -= some;
 	}

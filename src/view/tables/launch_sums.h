@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define LAUNCH_SUM_NS_BITS 44
+#define LAUNCH_SUM_NS_MAX  (((uint64_t)1 << LAUNCH_SUM_NS_BITS) - 1)
 
 /* Longer times, and larger numbers, are several sums. */
 struct __attribute__((packed, aligned(4))) launch_sum {
@@ -22,6 +23,7 @@ struct __attribute__((packed, aligned(4))) launch_sum {
 struct launch_sums {
 	struct launch_sum *items;
 	size_t count, capacity;
+	size_t merged; /* when they were last: as many were left */
 };
 
 /* What sums are merged with: one for all of them. Comes zeroed. */

@@ -22,6 +22,7 @@ struct summary_stacks *stack_uses_of(struct summary *s, enum stack_use use)
 static void free_counts(struct stack_counts *c)
 {
 	free(c->items);
+	vec_release(&c->carries);
 	*c = (struct stack_counts){0};
 }
 
@@ -33,15 +34,12 @@ void stack_uses_release(struct stack_uses *u)
 	*u = (struct stack_uses){0};
 }
 
+/* By a bit more than is needed: stacks come in no order, so the last ones soon do. */
 static int grow_to(struct stack_counts *c, uint32_t stack)
 {
-	size_t count = c->count ? c->count : 64;
-	uint64_t *items;
+	size_t count = (size_t)stack + stack / 16 + 1024;
+	uint32_t *items = count <= UINT32_MAX ? realloc(c->items, count * sizeof(*items)) : NULL;
 
-	while (count <= stack)
-		count *= 2;
-	count = count > UINT32_MAX ? UINT32_MAX : count;
-	items = stack < count ? realloc(c->items, count * sizeof(*items)) : NULL;
 	if (!items)
 		return -ENOMEM;
 	large_advise(items, count * sizeof(*items));
@@ -51,11 +49,15 @@ static int grow_to(struct stack_counts *c, uint32_t stack)
 	return 0;
 }
 
-static void count_waiting(struct stack_counts *c)
+static int count_waiting(struct stack_counts *c)
 {
+	int error = 0;
+
 	for (size_t n = 0; n < c->waiting_count; n++)
-		c->items[c->waiting[n]]++;
+		if (!++c->items[c->waiting[n]])
+			error = vec_push(&c->carries, c->waiting[n]);
 	c->waiting_count = 0;
+	return error;
 }
 
 int stack_uses_count(struct stack_uses *u, struct summary *s, enum stack_use use, uint32_t stack)
@@ -69,9 +71,7 @@ int stack_uses_count(struct stack_uses *u, struct summary *s, enum stack_use use
 		return -ENOMEM;
 	__builtin_prefetch(&c->items[stack], 1);
 	c->waiting[c->waiting_count++] = stack;
-	if (c->waiting_count == STACK_USES_WAITING)
-		count_waiting(c);
-	return 0;
+	return c->waiting_count < STACK_USES_WAITING ? 0 : count_waiting(c);
 }
 
 /* The string of the note at the root of an incomplete stack, when this node is it; else 0. */
@@ -129,8 +129,8 @@ int stack_uses_judge(struct stack_uses *u, struct summary *s)
 
 	u->notes = calloc((size_t)count + 1, sizeof(*u->notes));
 	error = u->notes ? 0 : -ENOMEM;
-	for (int use = 0; use < STACK_USES_COUNTED; use++)
-		count_waiting(&u->counted[use]);
+	for (int use = 0; !error && use < STACK_USES_COUNTED; use++)
+		error = count_waiting(&u->counted[use]);
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(r, id);
 
@@ -138,8 +138,13 @@ int stack_uses_judge(struct stack_uses *u, struct summary *s)
 			n->parent && n->parent < id ? u->notes[n->parent] : incomplete_note(r, n);
 		error = add_uses(u, s, id);
 	}
-	for (int use = 0; use < STACK_USES_COUNTED; use++)
+	for (int use = 0; use < STACK_USES_COUNTED; use++) {
+		vec_foreach (stack, &u->counted[use].carries)
+			error = error
+					?: add_use(u, s, (enum stack_use)use, *stack,
+						   (uint64_t)1 << 32);
 		free_counts(&u->counted[use]);
+	}
 	return error;
 }
 

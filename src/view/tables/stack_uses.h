@@ -17,8 +17,9 @@ enum stack_use { OF_LAUNCH, OF_WAIT, OF_WORK, OF_SAMPLE, STACK_USES };
 
 struct stack_uses {
 	struct stack_counts {
-		uint64_t *items;
-		uint32_t count; /* stacks from here on have none */
+		uint32_t *items;
+		uint32_t count;		      /* stacks from here on have none */
+		struct vec(uint32_t) carries; /* stacks that have 2^32 more, each */
 		uint32_t waiting[STACK_USES_WAITING];
 		size_t waiting_count;
 	} counted[STACK_USES_COUNTED]; /* by stack */

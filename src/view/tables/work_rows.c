@@ -6,6 +6,7 @@
 #include "view/tables/work_rows.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,8 @@ struct work_rows {
 	struct vec(uint32_t) first;
 	uint32_t *next;
 	struct launch_frames frames;
-	const uint32_t *merged;	    /* see launch_path_merge */
-	uint32_t *path_of;	    /* by stack: its path + 1; 0: not looked up yet */
-	uint64_t *path_ns;	    /* by path: the time of one kernel */
-	struct vec(uint32_t) paths; /* that have some */
+	const uint32_t *merged; /* see launch_path_merge */
+	uint32_t *path_of;	/* by stack: its path + 1; 0: not looked up yet */
 };
 
 static void join_times(struct summary_time *t, const struct summary_time *more)
@@ -93,56 +92,94 @@ static uint32_t path_of(struct work_rows *w, uint32_t stack)
 	return w->path_of[stack] - 1;
 }
 
-/* Adds the time of a kind of work to the ways to its kernel. */
-static int add_times(struct work_rows *w, const struct launch_sums *sums)
+/* The stacks become ways. */
+static void turn_to_paths(struct work_rows *w, struct launch_sums *sums)
 {
 	for (size_t n = 0; n < sums->count; n++) {
-		const struct launch_sum *sum = &sums->items[n];
-		uint32_t path = path_of(w, sum->stack);
+		struct launch_sum *sum = &sums->items[n];
 
 		if (n + AHEAD < sums->count)
 			__builtin_prefetch(&w->path_of[sum[AHEAD].stack]);
-		if (sum->ns && !w->path_ns[path] && vec_push(&w->paths, path))
-			return -ENOMEM;
-		w->path_ns[path] += sum->ns;
+		sum->stack = path_of(w, sum->stack);
+		sum->works = 0;
 	}
-	return 0;
 }
 
-/* Of equal ones the first stack. */
-static void find_hottest(struct work_rows *w, struct summary_kernel *k)
+static int add_all(
+	struct launch_sums *to, struct launch_sums_index *x, const struct launch_sums *from)
 {
-	vec_foreach (path, &w->paths) {
-		uint64_t ns = w->path_ns[*path];
+	int error = 0;
 
-		w->path_ns[*path] = 0;
-		if (!*path ||
-			(k->stack && (ns < k->stack_ns || (ns == k->stack_ns && *path > k->stack))))
+	for (size_t n = 0; !error && n < from->count; n++)
+		error = launch_sums_add(to, x, from->items[n].stack, from->items[n].ns, 0);
+	return error;
+}
+
+/* The times of all ways to a kernel, in the list of its first kind of work. */
+static int join_paths(struct work_rows *w, uint32_t first)
+{
+	struct launch_sums *all = &gathering_op(w->g, first)->stacks;
+	int error = 0;
+
+	turn_to_paths(w, all);
+	for (uint32_t id = w->next[first]; !error && id; id = w->next[id]) {
+		struct launch_sums *more = &gathering_op(w->g, id)->stacks;
+
+		turn_to_paths(w, more);
+		error = add_all(all, &w->g->index, more);
+		launch_sums_release(more);
+	}
+	return error ?: launch_sums_merge(all, &w->g->index);
+}
+
+static int by_stack(const void *left, const void *right)
+{
+	const struct launch_sum *a = left, *b = right;
+
+	return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+/* Of equal ones the first stack. Of one way there are several sums where the time is long. */
+static void find_hottest(struct summary_kernel *k, const struct launch_sums *paths)
+{
+	if (k->time.total_ns > LAUNCH_SUM_NS_MAX)
+		qsort(paths->items, paths->count, sizeof(*paths->items), by_stack);
+	for (size_t n = 0; n < paths->count;) {
+		uint32_t stack = paths->items[n].stack;
+		uint64_t ns = 0;
+
+		for (; n < paths->count && paths->items[n].stack == stack; n++)
+			ns += paths->items[n].ns;
+		if (!stack || !ns ||
+			(k->stack && (ns < k->stack_ns || (ns == k->stack_ns && stack > k->stack))))
 			continue;
-		k->stack = *path;
+		k->stack = stack;
 		k->stack_ns = ns;
 	}
-	w->paths.count = 0;
+}
+
+static int make_paths(struct work_rows *w)
+{
+	size_t stacks = (size_t)profile_counts(w->g->r).stack_nodes + 1;
+
+	if (launch_frames_init(&w->frames, w->g->r) ||
+		launch_path_merge(&w->g->s->internals, PATH_PROGRAM, &w->merged))
+		return -ENOMEM;
+	w->path_of = large_zeros(stacks, sizeof(*w->path_of));
+	return w->path_of ? 0 : -ENOMEM;
 }
 
 static int find_paths(struct work_rows *w)
 {
-	size_t stacks = (size_t)profile_counts(w->g->r).stack_nodes + 1;
-	int error = launch_frames_init(&w->frames, w->g->r);
+	int error = make_paths(w);
 
-	w->path_of = calloc(stacks, sizeof(*w->path_of));
-	w->path_ns = calloc(stacks, sizeof(*w->path_ns));
-	if (error || !w->path_of || !w->path_ns)
-		return -ENOMEM;
-	large_advise(w->path_of, stacks * sizeof(*w->path_of));
-	large_advise(w->path_ns, stacks * sizeof(*w->path_ns));
-	error = launch_path_merge(&w->g->s->internals, PATH_PROGRAM, &w->merged);
 	for (size_t at = 0; !error && at < w->first.count; at++) {
-		for (uint32_t id = w->first.items[at]; !error && id; id = w->next[id]) {
-			error = add_times(w, &gathering_op(w->g, id)->stacks);
-			launch_sums_release(&gathering_op(w->g, id)->stacks);
-		}
-		find_hottest(w, &w->g->s->kernels.items[at]);
+		struct launch_sums *paths = &gathering_op(w->g, w->first.items[at])->stacks;
+
+		error = join_paths(w, w->first.items[at]);
+		if (!error)
+			find_hottest(&w->g->s->kernels.items[at], paths);
+		launch_sums_release(paths);
 	}
 	return error;
 }
@@ -190,17 +227,16 @@ int work_rows_put(struct gathering *g)
 	for (uint32_t id = 0; !error && id < g->ops.count; id++)
 		error = put_work(&w, id);
 	stack_uses_release(&g->uses);
-	launch_sums_index_release(&g->index);
+	/* what lists left behind that became longer */
+	malloc_trim(0);
 	if (!error && g->s->kernels.count)
 		error = find_paths(&w);
 	map_release(&w.kernels);
 	map_release(&w.copies);
 	map_release(&w.sets);
 	vec_release(&w.first);
-	vec_release(&w.paths);
 	launch_frames_release(&w.frames);
 	free(w.next);
 	free(w.path_of);
-	free(w.path_ns);
 	return error;
 }
