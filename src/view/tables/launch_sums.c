@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A list that is full is merged where it has twice as many as were left by the last time, so each
- * sum is merged a few times; and made longer, by a fourth, where that does not make it much shorter.
+ * sum is merged a few times; and made longer by a fourth, where that does not make it much shorter.
  */
 #include "view/tables/launch_sums.h"
 
