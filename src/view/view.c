@@ -14,6 +14,7 @@
 #include "view/flame.h"
 #include "view/fold/command_title.h"
 #include "view/waits/off_cpu.h"
+#include "view/tree/reverse.h"
 #include "view/unsampled.h"
 #include "view/wall/wall.h"
 
@@ -240,15 +241,17 @@ static bool may_be_text(const char *path)
 	return n >= 0 && !memchr(begin, '\0', (size_t)n);
 }
 
-static int reverse(struct view_result *v)
+static int reverse(struct view_result *v, size_t node_max)
 {
-	struct tree *reversed;
-	int error = tree_reverse(v->tree, &reversed);
+	struct tree_reversed reversed;
+	int error = tree_reverse(v->tree, node_max, &reversed);
 
 	if (error)
 		return error;
 	tree_free(v->tree);
-	v->tree = reversed;
+	v->tree = reversed.tree;
+	v->least = reversed.least > 1 ? reversed.least : 0;
+	v->left_out = reversed.left_out;
 	return 0;
 }
 
@@ -269,7 +272,7 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 	profile_reader_close(r);
 	range_free(range);
 	if (!error && o->reverse)
-		error = reverse(&v);
+		error = reverse(&v, o->node_max);
 	error = error ?: tree_sort(v.tree);
 	if (error) {
 		view_result_release(&v);

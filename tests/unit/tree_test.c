@@ -115,34 +115,6 @@ static void what_stands_on_a_gpu_frame_is_gpu_time(void)
 	tree_free(t);
 }
 
-static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
-{
-	struct tree *t = new_tree(), *reversed = NULL;
-	uint32_t a = child(t, 0, TREE_C, 0, "a"), b = child(t, 0, TREE_C, 0, "b"), root, leaf;
-	struct tree_totals totals;
-
-	CHECK(!tree_add_time(t, child(t, a, TREE_C, 0, "leaf"), 5));
-	CHECK(!tree_add_time(t, child(t, b, TREE_C, 0, "leaf"), 7));
-	CHECK(!tree_add_time(t, a, 1));
-	CHECK(!tree_add_time(t, child(t, b, TREE_GPU_KERNEL, 0, "k"), 20));
-	child(t, b, TREE_C, 0, "nothing");
-	CHECK(!tree_reverse(t, &reversed));
-	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 &&
-		tree_total(reversed).gpu == 20);
-	leaf = child(reversed, 0, TREE_C, 0, "leaf");
-	CHECK(!tree_totals_init(&totals, reversed));
-	CHECK(tree_totals_of(&totals, leaf).cpu == 12 &&
-		tree_totals_of(&totals, child(reversed, leaf, TREE_C, 0, "b")).cpu == 7);
-	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
-	CHECK(tree_totals_of(&totals, root).gpu == 20 && tree_totals_of(&totals, root).cpu == 0 &&
-		tree_nodes(reversed)[root].self == 20);
-	CHECK(tree_totals_of(&totals, child(reversed, 0, TREE_C, 0, "a")).cpu == 1);
-	CHECK(tree_node_count(reversed) == 7);
-	tree_totals_release(&totals);
-	tree_free(reversed);
-	tree_free(t);
-}
-
 static void a_sum_beyond_64_bits_is_refused(void)
 {
 	struct tree *t = new_tree();
@@ -273,7 +245,6 @@ int main(void)
 	RUN(two_wide_nodes_do_not_share_children);
 	RUN(cpu_and_gpu_time_are_kept_apart_in_totals);
 	RUN(what_stands_on_a_gpu_frame_is_gpu_time);
-	RUN(reversed_paths_begin_at_their_leaves_with_the_same_times);
 	RUN(a_sum_beyond_64_bits_is_refused);
 	RUN(sorting_orders_siblings_by_name_at_every_depth);
 	RUN(a_walk_can_leave_out_what_stands_on_a_node);

@@ -51,8 +51,10 @@ struct folding {
 	/* Of each code, for each of the cuts; where there are many of these, for all together. */
 	uint64_t *code_times, *code_samples;
 	size_t columns;
-	bool whole_codes;    /* some have time on their leaf */
-	uint64_t *times;     /* by node of the code tree */
+	bool whole_codes;	    /* some have time on their leaf */
+	bool collected;		    /* the sums of large leaves are in `leaf_sums` */
+	struct pair_sums leaf_sums; /* of codes and rests */
+	uint64_t *times;	    /* by node of the code tree */
 	uint32_t *kept;	     /* by node: itself, or the next one towards the root that is kept */
 	uint32_t *code_kept; /* by code: twice that, and 1 where it is not its leaf */
 	struct pair_sums at; /* of kept nodes and sides */
@@ -79,6 +81,7 @@ static void release(struct folding *x)
 	free(x->times);
 	free(x->kept);
 	free(x->code_kept);
+	pair_sums_release(&x->leaf_sums);
 	pair_sums_release(&x->at);
 	free(x->code_frames);
 	free(x->side_frames);
@@ -185,8 +188,7 @@ static int add_more(struct folding *x)
 	return 0;
 }
 
-static void add_slice_times(
-	struct folding *x, const struct event_sum_list *sums, struct tree_sizes *sizes)
+static void add_slice_times(struct folding *x, const struct event_sum_list *sums)
 {
 	const struct event_sum *sum = sums->items;
 
@@ -200,18 +202,14 @@ static void add_slice_times(
 		x->code_times[cell] += sum->time_ns;
 		if (x->samples)
 			x->code_samples[cell] += sum->count;
-		if (x->f->merged)
-			tree_sizes_add(sizes, sum->time_ns);
 	}
 }
 
 static uint64_t *new_cells(const struct folding *x)
 {
 	size_t count = (x->f->codes->leaf_count + 1) * x->columns;
-	uint64_t *cells = calloc(count, sizeof(*cells));
 
-	large_advise(cells, count * sizeof(*cells));
-	return cells;
+	return large_zeros(count, sizeof(uint64_t));
 }
 
 static uint64_t time_of_code(const struct folding *x, size_t code)
@@ -223,7 +221,7 @@ static uint64_t time_of_code(const struct folding *x, size_t code)
 	return sum;
 }
 
-static int add_times(struct folding *x, struct tree_sizes *sizes)
+static int add_times(struct folding *x)
 {
 	const struct fold *f = x->f;
 	size_t codes = f->codes->leaf_count;
@@ -235,7 +233,7 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 	if (!x->code_times || (x->samples && !x->code_samples))
 		return short_memory();
 	for (uint32_t i = 0; i < f->slice_count; i++)
-		add_slice_times(x, &f->slices[i].sums, sizes);
+		add_slice_times(x, &f->slices[i].sums);
 	error = add_more(x);
 	for (size_t n = 0; n < codes; n++) {
 		if (n + AHEAD < codes)
@@ -245,7 +243,6 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 	return error;
 }
 
-/* Where sums are of one pair each, what is to stand on leaves is counted with the nodes. */
 static void choose_codes(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -260,21 +257,86 @@ static void choose_codes(struct folding *x)
 	}
 }
 
-static int choose_kept(struct folding *x)
+/* By code: whether its leaf has at least so much time. */
+static uint8_t *find_large(const struct folding *x, uint64_t least)
+{
+	const struct code_tree *t = x->f->codes;
+	uint8_t *large = calloc(t->leaf_count + 1, 1);
+
+	for (size_t n = 0; large && n < t->leaf_count; n++) {
+		if (n + AHEAD < t->leaf_count)
+			__builtin_prefetch(&x->times[t->leaves[n + AHEAD]]);
+		large[n] = x->times[t->leaves[n]] >= least;
+	}
+	return large;
+}
+
+static int collect_slice(struct folding *x, const uint8_t *large, const struct slice *slice)
+{
+	int error = 0;
+
+	vec_foreach (sum, &slice->sums)
+		if (large[sum->pair.code] && x->f->shown[sum->pair.rest] && sum->time_ns)
+			error = error
+					?: pair_sums_add(&x->leaf_sums,
+						   (struct pair_sum){sum->pair.code, sum->pair.rest,
+							   sum->time_ns, sum->count, 0});
+	return error;
+}
+
+/* What stands on leaves with at least so much time: nothing else has as much by itself. */
+static int collect_leaf_sums(struct folding *x, uint64_t least)
+{
+	uint8_t *large = find_large(x, least);
+	int error = large ? 0 : short_memory();
+
+	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
+		error = collect_slice(x, large, &x->f->slices[i]);
+	free(large);
+	x->collected = true;
+	return error;
+}
+
+/* Nodes below which nothing is kept are no more with what stands on leaves than without it: so that
+ * is only added up where it may be kept. */
+static int count_leaf_sums(struct folding *x, struct tree_sizes *sizes, uint64_t *least)
+{
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error = collect_leaf_sums(x, *least);
+
+	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
+		tree_sizes_add(sizes, sum->time_ns);
+	if (!error)
+		*least = tree_sizes_least(sizes, x->f->options->node_max);
+	return error;
+}
+
+static int choose_least(struct folding *x, uint64_t *ret_least)
 {
 	const struct code_tree *t = x->f->codes;
 	struct tree_sizes sizes = {0};
-	uint64_t least = 1, left_out = 0;
-	int error = add_times(x, &sizes);
 
-	if (error)
-		return error;
+	*ret_least = 1;
 	for (uint32_t n = t->node_count - 1; n; n--) {
 		x->times[t->nodes[n].parent] += x->times[n];
 		tree_sizes_add(&sizes, x->times[n]);
 	}
-	if (x->f->options->node_max)
-		least = tree_sizes_least(&sizes, x->f->options->node_max);
+	if (!x->f->options->node_max)
+		return 0;
+	*ret_least = tree_sizes_least(&sizes, x->f->options->node_max);
+	return x->f->leaves ? count_leaf_sums(x, &sizes, ret_least) : 0;
+}
+
+static int choose_kept(struct folding *x)
+{
+	const struct code_tree *t = x->f->codes;
+	uint64_t least = 1, left_out = 0;
+	int error = add_times(x);
+
+	error = error ?: choose_least(x, &least);
+	if (error)
+		return error;
 	for (uint32_t n = 1; n < t->node_count; n++) {
 		bool large = x->times[n] >= least;
 
@@ -328,24 +390,15 @@ static int add_slice(struct folding *x, const struct slice *slice)
 	return error;
 }
 
-/* What is left out of a code, without a look at each sum. */
-static int add_cuts(struct folding *x)
+static int add_leaf_sums(struct folding *x)
 {
-	size_t codes = has_columns(x) ? x->f->codes->leaf_count : 0;
+	const struct pair_sum *sum;
+	size_t n = 0;
 	int error = 0;
 
-	for (size_t code = 0; !error && code < codes; code++) {
-		const uint64_t *times = &x->code_times[code * x->columns];
-		uint32_t kept = x->code_kept[code];
-
-		for (size_t n = 0; !error && kept & 1 && n < x->cuts.count; n++)
-			if (times[n])
-				error = pair_sums_add(&x->at,
-					(struct pair_sum){kept >> 1, x->cuts.items[n], times[n],
-						x->samples ? x->code_samples[code * x->columns + n]
-							   : 0,
-						0});
-	}
+	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
+		error = add_sum(
+			x, (struct event_pair){sum->first, sum->second}, sum->time_ns, sum->count);
 	return error;
 }
 
@@ -357,6 +410,8 @@ static int add_sums(struct folding *x)
 
 	if (!x->whole_codes && has_columns(x))
 		return 0;
+	if (x->collected && has_columns(x))
+		return add_leaf_sums(x);
 	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
 		error = add_slice(x, &x->f->slices[i]);
 	while (!error && (more = pair_sums_next(&x->f->more, &n)))
@@ -488,6 +543,48 @@ static int add_result(struct folding *x, const struct pair_sum *sum)
 	return error || !samples ? error : tree_add_samples(tree, node, samples);
 }
 
+/* Moves what is left out of the codes with this cut to the nodes that are kept of them. */
+static void move_cut(struct folding *x, size_t cut, const uint64_t *of_codes, uint64_t *ret_by_node)
+{
+	size_t codes = x->f->codes->leaf_count;
+
+	memset(ret_by_node, 0, x->f->codes->node_count * sizeof(*ret_by_node));
+	for (size_t code = 0; code < codes; code++) {
+		if (code + AHEAD < codes)
+			__builtin_prefetch(&ret_by_node[x->code_kept[code + AHEAD] >> 1], 1);
+		if (x->code_kept[code] & 1)
+			ret_by_node[x->code_kept[code] >> 1] += of_codes[code * x->columns + cut];
+	}
+}
+
+static int add_cut(struct folding *x, size_t cut, uint64_t *samples)
+{
+	int error = 0;
+
+	move_cut(x, cut, x->code_times, x->times);
+	if (samples)
+		move_cut(x, cut, x->code_samples, samples);
+	for (uint32_t n = 0; !error && n < x->f->codes->node_count; n++)
+		if (x->times[n])
+			error = add_result(x, &(struct pair_sum){n, x->cuts.items[cut], x->times[n],
+						      samples ? samples[n] : 0, 0});
+	return error;
+}
+
+/* What is left out of all codes, without a look at each sum. */
+static int add_cuts(struct folding *x)
+{
+	uint64_t *samples =
+		x->samples ? large_zeros(x->f->codes->node_count, sizeof(*samples)) : NULL;
+	size_t cuts = has_columns(x) ? x->cuts.count : 0;
+	int error = x->samples && !samples ? short_memory() : 0;
+
+	for (size_t cut = 0; !error && x->result->least && cut < cuts; cut++)
+		error = add_cut(x, cut, samples);
+	free(samples);
+	return error;
+}
+
 static int add_results(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -495,16 +592,16 @@ static int add_results(struct folding *x)
 	size_t n = 0;
 	int error = 0;
 
-	x->first_nodes = calloc(t->node_count, sizeof(*x->first_nodes));
+	x->first_nodes = large_zeros(t->node_count, sizeof(*x->first_nodes));
 	x->code_frames = calloc(tree_frame_count(t->frames), sizeof(*x->code_frames));
 	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
 	if (!x->first_nodes || !x->code_frames || !x->side_frames)
 		return short_memory();
-	sum = pair_sums_next(&x->at, &n);
-	x->first_base = sum ? side_of(x, sum->second).base : TREE_ROOT_NODE;
-	for (; !error && sum; sum = pair_sums_next(&x->at, &n))
+	if (x->cuts.count)
+		x->first_base = side_of(x, x->cuts.items[0]).base;
+	while (!error && (sum = pair_sums_next(&x->at, &n)))
 		error = add_result(x, sum);
-	return error;
+	return error ?: add_cuts(x);
 }
 
 static int choose(struct folding *x)
@@ -512,17 +609,13 @@ static int choose(struct folding *x)
 	size_t nodes = x->f->codes->node_count;
 	int error = find_sides(x);
 
-	x->times = calloc(nodes, sizeof(*x->times));
-	x->kept = calloc(nodes, sizeof(*x->kept));
+	x->times = large_zeros(nodes, sizeof(*x->times));
+	x->kept = large_zeros(nodes, sizeof(*x->kept));
 	x->code_kept = calloc(x->f->codes->leaf_count + 1, sizeof(*x->code_kept));
 	if (!x->times || !x->kept || !x->code_kept)
 		return short_memory();
-	large_advise(x->times, nodes * sizeof(*x->times));
-	large_advise(x->kept, nodes * sizeof(*x->kept));
 	error = error ?: choose_kept(x);
-	free(x->times);
 	free(x->kept);
-	x->times = NULL;
 	x->kept = NULL;
 	return error;
 }
@@ -550,7 +643,6 @@ int fold_add(const struct fold *f, struct view_result *ret)
 
 	error = error ?: choose(&x);
 	error = error ?: add_sums(&x);
-	error = error ?: add_cuts(&x);
 	error = error ?: add_results(&x);
 	release(&x);
 	return error;

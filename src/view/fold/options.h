@@ -52,7 +52,7 @@ struct view_options {
 	enum view_weight weight; /* samples: of views that show stalls; blocks: of GPU work */
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
-	bool reverse; /* from the leaf to the root, see tree_reverse */
+	bool reverse; /* from the leaf to the root, see view/tree/reverse.h */
 	/* Views of many stacks may leave out the smallest frames where there are more; 0: none.
 	 * See view_result.least. */
 	size_t node_max;

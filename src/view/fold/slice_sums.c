@@ -179,6 +179,7 @@ static int leave_stacks_out(struct slice_sums *s)
 	int error = numbers ? 0 : short_memory();
 
 	s->all.keys.codes = (struct keys){0};
+	event_keys_settle(&s->all.keys);
 	s->stackless = true;
 	for (size_t n = 0; !error && n < whole.items.count; n++) {
 		struct gather_key code = whole.items.items[n];
@@ -507,6 +508,7 @@ int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
 	int error = s->overflow ? 0 : spread_all_stalls(s, r);
 
 	error = error ?: limit(s);
+	event_keys_settle(&s->all.keys);
 	for (uint32_t i = 0; !error && i < s->count; i++) {
 		shrink(&s->items[i].sums);
 		shrink(&s->items[i].calls);

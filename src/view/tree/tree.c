@@ -130,6 +130,11 @@ void tree_join_times(struct tree *t)
 	t->joined = true;
 }
 
+bool tree_is_joined(const struct tree *t)
+{
+	return t->joined;
+}
+
 static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint32_t text)
 {
 	struct tree_frame frame = {.kind = kind, .number = number};
@@ -491,36 +496,6 @@ uint32_t tree_frame_rank(const struct tree *t, uint32_t frame)
 	return frame < t->ranked ? t->rank[frame] : frame;
 }
 
-/* Puts the path of a node, turned round, into another tree of the same frames. */
-static int add_reversed(struct tree *reversed, const struct tree *t, uint32_t node)
-{
-	uint32_t at = TREE_ROOT_NODE;
-	uint64_t self = t->nodes.items[node].self, samples = tree_samples(t, node);
-	int error;
-
-	for (; node != TREE_ROOT_NODE; node = t->nodes.items[node].parent) {
-		error = tree_add_child(reversed, at, t->nodes.items[node].frame, &at);
-		if (error)
-			return error;
-	}
-	error = tree_add_time(reversed, at, self);
-	return error || !tree_has_samples(t) ? error : tree_add_samples(reversed, at, samples);
-}
-
-/* The root's frame is there already, as the first of both. */
-static int copy_frames(struct tree *to, const struct tree *from)
-{
-	for (size_t i = 1; i < from->frames.count; i++) {
-		const struct tree_frame *f = &from->frames.items[i];
-		uint32_t frame;
-		int error = tree_add_frame(to, f->kind, f->number, f->name, f->size, &frame);
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 /* Puts a node's children in its place among those of its parent. */
 static void dissolve(struct tree *t, uint32_t id)
 {
@@ -573,25 +548,6 @@ int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame)
 			t->nodes.items[id].self = 0;
 		}
 	}
-	return error;
-}
-
-int tree_reverse(const struct tree *t, struct tree **ret)
-{
-	struct tree *reversed;
-	int error = tree_new(&reversed);
-
-	if (error)
-		return error;
-	reversed->joined = t->joined;
-	error = copy_frames(reversed, t);
-	for (uint32_t node = 1; !error && node < t->nodes.count; node++)
-		if (t->nodes.items[node].self)
-			error = add_reversed(reversed, t, node);
-	if (error)
-		tree_free(reversed);
-	else
-		*ret = reversed;
 	return error;
 }
 

@@ -122,6 +122,7 @@ int tree_new(struct tree **ret);
 void tree_free(struct tree *t);
 /* Time on GPU frames is no other than that on the rest. Before the first node is added. */
 void tree_join_times(struct tree *t);
+bool tree_is_joined(const struct tree *t);
 
 /* The frame's id, added when new. */
 int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
@@ -150,11 +151,6 @@ int tree_sort(struct tree *t);
 /* A number that is less for frames that come first in this order. Those that were not there when
  * the tree was sorted come last. */
 uint32_t tree_frame_rank(const struct tree *t, uint32_t frame);
-/* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf
- * stands on the root. Equal leaves become one: next to the root is what most of the time was spent
- * in, and above that what led there. Nodes without time of their own or above them are left out.
- * Not to be added to with tree_add_texts. */
-int tree_reverse(const struct tree *t, struct tree **ret);
 /* Has what stands on nodes of these frames stand on their parents instead, with their time. The
  * nodes stay, without time or children. Not to be added to afterwards. */
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
