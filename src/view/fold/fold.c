@@ -25,8 +25,10 @@
 #define SUBJECT "the flame graph"
 
 #define TOP_LEFT_OUT UINT32_MAX
-#define CUTS_MAX     4
-#define AHEAD	     16 /* sums, of which what is looked up is asked for */
+#define CUTS_MIN     4 /* so many have columns in any case */
+#define CUTS_MAX     16
+#define CELLS_MAX    ((size_t)8 << 20) /* of 8 bytes: codes by cut, where there are several */
+#define AHEAD	     16		       /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
 struct side {
@@ -158,7 +160,8 @@ static int find_sides(struct folding *x)
 
 static bool has_columns(const struct folding *x)
 {
-	return x->cuts.count <= CUTS_MAX;
+	return x->cuts.count <= CUTS_MIN ||
+	       (x->cuts.count <= CUTS_MAX && x->cuts.count * x->f->codes->leaf_count <= CELLS_MAX);
 }
 
 static size_t cell_of(const struct folding *x, struct event_pair pair)
@@ -521,22 +524,29 @@ static bool stands_alone(const struct folding *x, uint32_t top)
 	return top && tree_nodes(x->sides)[top].parent == TREE_ROOT_NODE;
 }
 
+static int leave_out(struct folding *x, const struct pair_sum *sum, uint32_t node)
+{
+	const struct side side = side_of(x, sum->second);
+	const struct tree_time left_out = {.cpu = side.gpu ? 0 : sum->time_ns,
+		.gpu = side.gpu ? sum->time_ns : 0,
+		.samples = side.sampled ? sum->count : 0};
+
+	return tree_add_left_out(x->result->tree, node, &left_out);
+}
+
 static int add_result(struct folding *x, const struct pair_sum *sum)
 {
 	const struct side side = side_of(x, sum->second);
 	uint64_t samples = side.sampled ? sum->count : 0;
-	const struct tree_time left_out = {.cpu = side.gpu ? 0 : sum->time_ns,
-		.gpu = side.gpu ? sum->time_ns : 0,
-		.samples = samples};
 	struct tree *tree = x->result->tree;
 	uint32_t node;
 	int error = node_of(x, side.base, sum->first, &node);
 
 	if (!error && side.top == TOP_LEFT_OUT)
-		return tree_add_left_out(tree, node, &left_out);
+		return leave_out(x, sum, node);
 	if (!error && stands_alone(x, side.top) && sum->time_ns < x->result->least) {
 		x->result->left_out++;
-		return tree_add_left_out(tree, node, &left_out);
+		return leave_out(x, sum, node);
 	}
 	error = error ?: add_side(x, 0, side.top, &node);
 	error = error ?: tree_add_time(tree, node, sum->time_ns);
@@ -557,13 +567,81 @@ static void move_cut(struct folding *x, size_t cut, const uint64_t *of_codes, ui
 	}
 }
 
-static int add_cut(struct folding *x, size_t cut, uint64_t *samples)
+/* What one process or thread has of each node, with all that stands on it. */
+static void add_up_base(struct folding *x, uint32_t base, uint64_t *ret_totals)
+{
+	const struct code_tree *t = x->f->codes;
+	const struct pair_sum *sum;
+	size_t n = 0;
+
+	memset(ret_totals, 0, t->node_count * sizeof(*ret_totals));
+	for (size_t cut = 0; cut < x->cuts.count; cut++) {
+		if (side_of(x, x->cuts.items[cut]).base != base)
+			continue;
+		move_cut(x, cut, x->code_times, x->times);
+		for (size_t node = 0; node < t->node_count; node++)
+			ret_totals[node] += x->times[node];
+	}
+	while ((sum = pair_sums_next(&x->at, &n)))
+		if (side_of(x, sum->second).base == base)
+			ret_totals[sum->first] += sum->time_ns;
+	for (size_t node = t->node_count - 1; node; node--)
+		ret_totals[t->nodes[node].parent] += ret_totals[node];
+}
+
+/* On the last node on its way that this base has enough of. */
+static int add_result_of_base(struct folding *x, const struct pair_sum *sum, const uint64_t *totals)
+{
+	uint32_t at = sum->first, node;
+	int error;
+
+	while (at && totals[at] < x->result->least)
+		at = x->f->codes->nodes[at].parent;
+	if (at == sum->first)
+		return add_result(x, sum);
+	x->result->left_out++;
+	error = node_of(x, side_of(x, sum->second).base, at, &node);
+	return error ?: leave_out(x, sum, node);
+}
+
+static int add_results_of_base(struct folding *x, uint32_t base, const uint64_t *totals)
+{
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error = 0;
+
+	while (!error && (sum = pair_sums_next(&x->at, &n)))
+		if (side_of(x, sum->second).base == base)
+			error = add_result_of_base(x, sum, totals);
+	return error;
+}
+
+/* All together have enough of each node that is kept, but not each process or thread. */
+static void cut_base(struct folding *x, const uint64_t *totals, uint64_t *samples)
+{
+	const struct code_tree *t = x->f->codes;
+
+	for (size_t node = t->node_count - 1; node; node--) {
+		if (!x->times[node] || totals[node] >= x->result->least)
+			continue;
+		x->times[t->nodes[node].parent] += x->times[node];
+		x->times[node] = 0;
+		if (samples) {
+			samples[t->nodes[node].parent] += samples[node];
+			samples[node] = 0;
+		}
+	}
+}
+
+static int add_cut(struct folding *x, size_t cut, const uint64_t *totals, uint64_t *samples)
 {
 	int error = 0;
 
 	move_cut(x, cut, x->code_times, x->times);
 	if (samples)
 		move_cut(x, cut, x->code_samples, samples);
+	if (totals)
+		cut_base(x, totals, samples);
 	for (uint32_t n = 0; !error && n < x->f->codes->node_count; n++)
 		if (x->times[n])
 			error = add_result(x, &(struct pair_sum){n, x->cuts.items[cut], x->times[n],
@@ -571,17 +649,49 @@ static int add_cut(struct folding *x, size_t cut, uint64_t *samples)
 	return error;
 }
 
+/* Whether nodes are left out of what single processes or threads have. */
+static bool divides_bases(const struct folding *x)
+{
+	if (!has_columns(x) || !x->result->least)
+		return false;
+	vec_foreach (cut, &x->cuts)
+		if (side_of(x, *cut).base != side_of(x, x->cuts.items[0]).base)
+			return true;
+	return false;
+}
+
+/* Where there are several bases, each has its totals first. */
+static int add_base(struct folding *x, size_t first, uint64_t *totals, uint64_t *samples)
+{
+	uint32_t base = side_of(x, x->cuts.items[first]).base;
+	int error = 0;
+
+	for (size_t cut = 0; cut < first; cut++)
+		if (side_of(x, x->cuts.items[cut]).base == base)
+			return 0;
+	if (totals) {
+		add_up_base(x, base, totals);
+		error = add_results_of_base(x, base, totals);
+	}
+	for (size_t cut = first; !error && cut < x->cuts.count; cut++)
+		if (side_of(x, x->cuts.items[cut]).base == base)
+			error = add_cut(x, cut, totals, samples);
+	return error;
+}
+
 /* What is left out of all codes, without a look at each sum. */
 static int add_cuts(struct folding *x)
 {
-	uint64_t *samples =
-		x->samples ? large_zeros(x->f->codes->node_count, sizeof(*samples)) : NULL;
-	size_t cuts = has_columns(x) ? x->cuts.count : 0;
-	int error = x->samples && !samples ? short_memory() : 0;
+	size_t nodes = x->f->codes->node_count, cuts = has_columns(x) ? x->cuts.count : 0;
+	uint64_t *samples = x->samples ? large_zeros(nodes, sizeof(*samples)) : NULL;
+	bool has_totals = divides_bases(x);
+	uint64_t *totals = has_totals ? large_zeros(nodes, sizeof(*totals)) : NULL;
+	int error = (x->samples && !samples) || (has_totals && !totals) ? short_memory() : 0;
 
 	for (size_t cut = 0; !error && x->result->least && cut < cuts; cut++)
-		error = add_cut(x, cut, samples);
+		error = add_base(x, cut, totals, samples);
 	free(samples);
+	free(totals);
 	return error;
 }
 
@@ -599,7 +709,7 @@ static int add_results(struct folding *x)
 		return short_memory();
 	if (x->cuts.count)
 		x->first_base = side_of(x, x->cuts.items[0]).base;
-	while (!error && (sum = pair_sums_next(&x->at, &n)))
+	while (!error && !divides_bases(x) && (sum = pair_sums_next(&x->at, &n)))
 		error = add_result(x, sum);
 	return error ?: add_cuts(x);
 }
