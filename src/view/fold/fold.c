@@ -21,11 +21,13 @@
 #include "base/large.h"
 #include "base/map.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/loose.h"
 
 #define SUBJECT "the flame graph"
 
 #define TOP_LEFT_OUT UINT32_MAX
 #define CUTS_MAX     4
+#define LOOSE_SUMS   8	/* of a code, at most */
 #define AHEAD	     16 /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
@@ -585,6 +587,13 @@ static int add_cuts(struct folding *x)
 	return error;
 }
 
+static int make_frames(struct folding *x)
+{
+	x->code_frames = calloc(tree_frame_count(x->f->codes->frames), sizeof(*x->code_frames));
+	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
+	return x->code_frames && x->side_frames ? 0 : short_memory();
+}
+
 static int add_results(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -593,9 +602,7 @@ static int add_results(struct folding *x)
 	int error = 0;
 
 	x->first_nodes = large_zeros(t->node_count, sizeof(*x->first_nodes));
-	x->code_frames = calloc(tree_frame_count(t->frames), sizeof(*x->code_frames));
-	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
-	if (!x->first_nodes || !x->code_frames || !x->side_frames)
+	if (!x->first_nodes || make_frames(x))
 		return short_memory();
 	if (x->cuts.count)
 		x->first_base = side_of(x, x->cuts.items[0]).base;
@@ -641,6 +648,8 @@ int fold_add(const struct fold *f, struct view_result *ret)
 	struct folding x = {.f = f, .result = ret};
 	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
 
+	if (!error && loose_fits(f))
+		return loose_add(f, ret);
 	error = error ?: choose(&x);
 	error = error ?: add_sums(&x);
 	error = error ?: add_results(&x);

@@ -278,16 +278,32 @@ static int index_children(struct tree *t, uint32_t parent)
 	return 0;
 }
 
+static int push_node(struct tree *t, uint32_t parent, uint32_t frame)
+{
+	const struct tree_node n = {.parent = parent,
+		.frame = frame & (FRAMES_MAX - 1),
+		.gpu = !t->joined && (t->nodes.items[parent].gpu || t->gpu_frames.items[frame])};
+
+	return t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n) ? -ENOMEM : 0;
+}
+
+int tree_add_loose(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node)
+{
+	if (push_node(t, parent, frame))
+		return error_memory(SUBJECT);
+	*ret_node = (uint32_t)t->nodes.count - 1;
+	return 0;
+}
+
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	struct tree_node n = {.parent = parent, .frame = frame & (FRAMES_MAX - 1)}, *above;
+	struct tree_node *above;
 
-	if (t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n))
+	if (push_node(t, parent, frame))
 		return -ENOMEM;
 	above = &t->nodes.items[parent];
 	t->nodes.items[node].next_sibling = above->first_child;
-	t->nodes.items[node].gpu = !t->joined && (above->gpu || t->gpu_frames.items[frame]);
 	above->first_child = node;
 	if (above->wide)
 		return index_put(t, node);

@@ -133,6 +133,9 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 	enum tree_kind (*classify)(const char *name, size_t size));
 /* The child of `parent` with this frame, added when new. */
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
+/* For trees that are only turned round: a node that stands on its parent without being among its
+ * children, beside others of the same frame. Nothing is looked up. */
+int tree_add_loose(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
 /* Has the nodes of paths of frames, from the root on, brought into the caches as far as they are
  * there, for all paths at once. For speed only: nothing changes. At most TREE_PATHS_MAX. */
 void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t count);
