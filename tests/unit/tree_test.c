@@ -204,7 +204,7 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 	tree_dissolve(t, is_note);
 	CHECK(!tree_totals_init(&totals, t));
 	CHECK(tree_totals_of(&totals, kernel).gpu == 12 && tree_totals_of(&totals, note).gpu == 0 &&
-		tree_nodes(t)[kernel].self == 2);
+		tree_self(t, kernel) == 2);
 	CHECK(tree_nodes(t)[file].parent == kernel);
 	w = tree_walk_begin(t);
 	for (int n = 0; n < 4; n++)

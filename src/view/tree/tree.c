@@ -42,6 +42,7 @@ struct tree {
 	size_t index_count;
 	struct tree_time total;
 	bool joined;		      /* one time */
+	struct vec(uint64_t) selves;  /* by node, as far as there are any */
 	struct vec(uint64_t) samples; /* by node, as far as there are any */
 	uint32_t *rank;		      /* by frame: its position among them, when they were sorted */
 	size_t ranked;
@@ -113,6 +114,7 @@ void tree_free(struct tree *t)
 	if (!t)
 		return;
 	vec_release(&t->nodes);
+	vec_release(&t->selves);
 	vec_release(&t->samples);
 	vec_release(&t->frames);
 	vec_release(&t->gpu_frames);
@@ -385,14 +387,21 @@ void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t c
 
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
 {
-	struct tree_node *n = &t->nodes.items[node];
-	uint64_t *total = n->gpu ? &t->total.gpu : &t->total.cpu, sum;
+	uint64_t *total = t->nodes.items[node].gpu ? &t->total.gpu : &t->total.cpu, sum;
 
 	if (__builtin_add_overflow(*total, time, total) ||
 		__builtin_add_overflow(t->total.cpu, t->total.gpu, &sum))
 		return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
-	n->self += time;
+	while (t->selves.count <= node)
+		if (large_push(&t->selves, 0))
+			return error_memory(SUBJECT);
+	t->selves.items[node] += time;
 	return 0;
+}
+
+uint64_t tree_self(const struct tree *t, uint32_t node)
+{
+	return node < t->selves.count ? t->selves.items[node] : 0;
 }
 
 int tree_add_samples(struct tree *t, uint32_t node, uint64_t samples)
@@ -528,12 +537,15 @@ static void dissolve(struct tree *t, uint32_t id)
 	if (last)
 		nodes[last].next_sibling = node->next_sibling;
 	*place = last ? node->first_child : node->next_sibling;
-	parent->self += node->self;
+	if (id < t->selves.count) {
+		t->selves.items[(uint32_t)(parent - nodes)] += t->selves.items[id];
+		t->selves.items[id] = 0;
+	}
 	if (id < t->samples.count) {
 		t->samples.items[(uint32_t)(parent - nodes)] += t->samples.items[id];
 		t->samples.items[id] = 0;
 	}
-	node->self = node->first_child = node->next_sibling = 0;
+	node->first_child = node->next_sibling = 0;
 }
 
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
@@ -642,8 +654,9 @@ static void forget_time(struct tree *t, uint32_t node)
 {
 	struct tree_node *n = &t->nodes.items[node];
 
-	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= n->self;
-	n->self = 0;
+	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= tree_self(t, node);
+	if (node < t->selves.count)
+		t->selves.items[node] = 0;
 	if (node < t->samples.count)
 		t->samples.items[node] = 0;
 }
@@ -716,12 +729,12 @@ static void add_up_times(const struct tree *t, uint64_t *cpu, uint64_t *gpu)
 	for (size_t i = t->nodes.count - 1; i; i--) {
 		uint64_t *own = nodes[i].gpu ? gpu : cpu;
 
-		own[i] += nodes[i].self;
+		own[i] += tree_self(t, (uint32_t)i);
 		own[nodes[i].parent] += own[i];
 		if (own == cpu)
 			gpu[nodes[i].parent] += gpu[i];
 	}
-	cpu[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	cpu[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_one(const struct tree *t, uint64_t *times)
@@ -729,10 +742,10 @@ static void add_up_one(const struct tree *t, uint64_t *times)
 	const struct tree_node *nodes = t->nodes.items;
 
 	for (size_t i = t->nodes.count - 1; i; i--) {
-		times[i] += nodes[i].self;
+		times[i] += tree_self(t, (uint32_t)i);
 		times[nodes[i].parent] += times[i];
 	}
-	times[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	times[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_samples(const struct tree *t, uint64_t *samples)
