@@ -401,6 +401,7 @@ static int add_leaf_sums(struct folding *x)
 	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
 		error = add_sum(
 			x, (struct event_pair){sum->first, sum->second}, sum->time_ns, sum->count);
+	pair_sums_release(&x->leaf_sums);
 	return error;
 }
 
