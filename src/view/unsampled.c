@@ -47,7 +47,8 @@ static bool has_kernels(
 		const struct tree_node *node = &tree_nodes(t)[n];
 		enum tree_kind kind = tree_frames(t)[node->frame].kind;
 
-		if ((kind == TREE_GPU_KERNEL || kind == TREE_LEFT_OUT_GPU) && node->self)
+		if ((kind == TREE_GPU_KERNEL || kind == TREE_LEFT_OUT_GPU) &&
+			tree_self(t, (uint32_t)n))
 			return true;
 	}
 	return false;

@@ -190,8 +190,10 @@ static int read_profile(struct profile_reader *r, const struct range *range,
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
 			view_of(o)->name);
 	/* what is too little from the root may be much from the leaves */
-	if (o->reverse)
+	if (o->reverse) {
 		whole.node_max = 0;
+		whole.loose = true;
+	}
 	error = view_of(o)->build(r, &whole, v);
 	return error ?: describe(r, range, v);
 }

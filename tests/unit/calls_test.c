@@ -150,7 +150,7 @@ static void put_words(const struct view_result *v, struct buf *ret)
 		const struct tree_frame *frame = &tree_frames(v->tree)[node->frame];
 
 		buf_printf(ret, "%u %s %llu\n", walk.depth, frame->name,
-			(unsigned long long)node->self);
+			(unsigned long long)tree_self(v->tree, walk.node));
 	}
 }
 

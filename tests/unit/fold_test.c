@@ -12,6 +12,7 @@
 #include "random.h"
 #include "tap.h"
 #include "view/fold/event_nodes.h"
+#include "view/tree/reverse.h"
 
 #define THREADS 4
 #define OPS	5
@@ -239,7 +240,7 @@ static void write_tree(struct tree *t, struct buf *text)
 			buf_printf(text, "%u %d %u %s %llu %llu %llu %llu\n", w.depth, f->kind,
 				f->number, f->name, (unsigned long long)own.cpu,
 				(unsigned long long)own.gpu, (unsigned long long)own.samples,
-				(unsigned long long)tree_nodes(t)[w.node].self);
+				(unsigned long long)tree_self(t, w.node));
 	}
 	tree_totals_release(&totals);
 	CHECK(!text->failed);
@@ -285,6 +286,39 @@ static void check(const struct profile_reader *done, const struct view_options *
 	view_result_release(&result);
 }
 
+static struct tree *turn_round(const struct tree *t, size_t node_max)
+{
+	struct tree_reversed reversed;
+
+	CHECK(!tree_reverse(t, node_max, &reversed));
+	return reversed.tree;
+}
+
+static void a_loose_tree_turned_round_is_as_one_without_equal_nodes(void)
+{
+	static const unsigned int groups[] = {0, VIEW_BY_DEVICE | VIEW_BY_STREAM, VIEW_BY_THREAD};
+	struct profile_reader *done = make_profile(in_folder("loose.xpu"));
+
+	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++)
+		for (size_t node_max = 0; node_max <= 200; node_max += 200) {
+			struct view_options o = {.by = groups[g], .loose = true};
+			struct tree *plain, *expected, *got;
+			struct view_result result = {0};
+
+			CHECK(!tree_new(&plain) && !tree_new(&result.tree));
+			add_plainly(done, &o, plain);
+			add_folded(done, &o, g % 2, &result);
+			expected = turn_round(plain, node_max);
+			got = turn_round(result.tree, node_max);
+			check_same(expected, got);
+			tree_free(plain);
+			tree_free(expected);
+			tree_free(got);
+			view_result_release(&result);
+		}
+	profile_reader_close(done);
+}
+
 static void what_is_folded_is_the_whole_tree_without_what_is_small(void)
 {
 	static const unsigned int groups[] = {0, VIEW_BY_THREAD,
@@ -308,6 +342,7 @@ int main(void)
 {
 	CHECK(mkdtemp(folder));
 	RUN(what_is_folded_is_the_whole_tree_without_what_is_small);
+	RUN(a_loose_tree_turned_round_is_as_one_without_equal_nodes);
 	CHECK(shell("rm *.xpu") && !rmdir(folder));
 	return tap_end();
 }

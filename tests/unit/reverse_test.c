@@ -51,7 +51,7 @@ static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
 		tree_totals_of(&totals, child(reversed, leaf, TREE_C, 0, "b")).cpu == 7);
 	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
 	CHECK(tree_totals_of(&totals, root).gpu == 20 && tree_totals_of(&totals, root).cpu == 0 &&
-		tree_nodes(reversed)[root].self == 20);
+		tree_self(reversed, root) == 20);
 	CHECK(tree_totals_of(&totals, child(reversed, 0, TREE_C, 0, "a")).cpu == 1);
 	CHECK(tree_node_count(reversed) == 7);
 	tree_totals_release(&totals);
@@ -88,7 +88,7 @@ static struct tree *reverse_plainly(const struct tree *t)
 	struct tree *reversed = new_tree();
 
 	for (uint32_t n = 1; n < tree_node_count(t); n++) {
-		uint64_t self = tree_nodes(t)[n].self;
+		uint64_t self = tree_self(t, n);
 		uint32_t at = TREE_ROOT_NODE;
 
 		for (uint32_t from = n; self && from; from = tree_nodes(t)[from].parent) {
@@ -138,7 +138,7 @@ static void write_tree(struct tree *t, struct buf *text)
 		buf_printf(text, "%u %d %s %llu %llu %llu %llu\n", w.depth, f->kind, f->name,
 			(unsigned long long)own.cpu, (unsigned long long)own.gpu,
 			(unsigned long long)own.samples,
-			(unsigned long long)tree_nodes(t)[w.node].self);
+			(unsigned long long)tree_self(t, w.node));
 	}
 	tree_totals_release(&totals);
 	CHECK(!text->failed);

@@ -204,7 +204,7 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 	tree_dissolve(t, is_note);
 	CHECK(!tree_totals_init(&totals, t));
 	CHECK(tree_totals_of(&totals, kernel).gpu == 12 && tree_totals_of(&totals, note).gpu == 0 &&
-		tree_nodes(t)[kernel].self == 2);
+		tree_self(t, kernel) == 2);
 	CHECK(tree_nodes(t)[file].parent == kernel);
 	w = tree_walk_begin(t);
 	for (int n = 0; n < 4; n++)
@@ -229,10 +229,10 @@ static void time_of_a_kind_is_raised_to_a_child_of_each_of_its_nodes(void)
 		CHECK(!tree_add_time(t, nodes[n], n < 2 ? 5 + n : 0));
 	}
 	CHECK(!tree_raise(t, TREE_GPU_KERNEL, note));
-	CHECK(tree_node_count(t) == 5 && tree_nodes(t)[nodes[0]].self == 0);
+	CHECK(tree_node_count(t) == 5 && tree_self(t, nodes[0]) == 0);
 	CHECK(!tree_add_child(t, nodes[0], note, &child) && tree_node_count(t) == 5);
-	CHECK(tree_nodes(t)[child].self == 5 && tree_nodes(t)[child].gpu);
-	CHECK(tree_nodes(t)[nodes[1]].self == 6 && !tree_nodes(t)[nodes[2]].first_child);
+	CHECK(tree_self(t, child) == 5 && tree_nodes(t)[child].gpu);
+	CHECK(tree_self(t, nodes[1]) == 6 && !tree_nodes(t)[nodes[2]].first_child);
 	CHECK(tree_total(t).gpu == 11 && tree_total(t).cpu == 0);
 	tree_free(t);
 }

@@ -89,7 +89,7 @@ static int add_tree(struct comparing *c, const struct tree *t, struct column *co
 {
 	struct tree_walk w = tree_walk_begin(t);
 	uint32_t *node_of = calloc(tree_node_count(t), sizeof(*node_of));
-	int error = node_of ? add_amount(column, 0, (double)tree_nodes(t)[0].self)
+	int error = node_of ? add_amount(column, 0, (double)tree_self(t, TREE_ROOT_NODE))
 			    : error_memory(SUBJECT);
 
 	while (!error && tree_walk_next(&w)) {
@@ -97,7 +97,7 @@ static int add_tree(struct comparing *c, const struct tree *t, struct column *co
 
 		error = add_node(
 			c, &tree_frames(t)[n->frame], node_of[n->parent], &node_of[w.node]);
-		error = error ?: add_amount(column, node_of[w.node], (double)n->self);
+		error = error ?: add_amount(column, node_of[w.node], (double)tree_self(t, w.node));
 	}
 	free(node_of);
 	return error;

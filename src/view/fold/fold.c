@@ -21,6 +21,7 @@
 #include "base/large.h"
 #include "base/map.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/loose.h"
 
 #define SUBJECT "the flame graph"
 
@@ -28,6 +29,7 @@
 #define CUTS_MIN     4 /* so many have columns in any case */
 #define CUTS_MAX     16
 #define CELLS_MAX    ((size_t)8 << 20) /* of 8 bytes: codes by cut, where there are several */
+#define LOOSE_SUMS   8		       /* of a code, at most */
 #define AHEAD	     16		       /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
@@ -402,6 +404,7 @@ static int add_leaf_sums(struct folding *x)
 	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
 		error = add_sum(
 			x, (struct event_pair){sum->first, sum->second}, sum->time_ns, sum->count);
+	pair_sums_release(&x->leaf_sums);
 	return error;
 }
 
@@ -695,6 +698,13 @@ static int add_cuts(struct folding *x)
 	return error;
 }
 
+static int make_frames(struct folding *x)
+{
+	x->code_frames = calloc(tree_frame_count(x->f->codes->frames), sizeof(*x->code_frames));
+	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
+	return x->code_frames && x->side_frames ? 0 : short_memory();
+}
+
 static int add_results(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -703,9 +713,7 @@ static int add_results(struct folding *x)
 	int error = 0;
 
 	x->first_nodes = large_zeros(t->node_count, sizeof(*x->first_nodes));
-	x->code_frames = calloc(tree_frame_count(t->frames), sizeof(*x->code_frames));
-	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
-	if (!x->first_nodes || !x->code_frames || !x->side_frames)
+	if (!x->first_nodes || make_frames(x))
 		return short_memory();
 	if (x->cuts.count)
 		x->first_base = side_of(x, x->cuts.items[0]).base;
@@ -751,6 +759,8 @@ int fold_add(const struct fold *f, struct view_result *ret)
 	struct folding x = {.f = f, .result = ret};
 	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
 
+	if (!error && loose_fits(f))
+		return loose_add(f, ret);
 	error = error ?: choose(&x);
 	error = error ?: add_sums(&x);
 	error = error ?: add_results(&x);

@@ -53,6 +53,9 @@ struct view_options {
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
 	bool reverse; /* from the leaf to the root, see view/tree/reverse.h */
+	/* Views of many stacks may have nodes of one path several times, and not as children: the
+	 * tree is only turned round. */
+	bool loose;
 	/* Views of many stacks may leave out the smallest frames where there are more; 0: none.
 	 * See view_result.least. */
 	size_t node_max;

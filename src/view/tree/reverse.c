@@ -123,8 +123,8 @@ static int make_cursors(struct reversing *x)
 	const struct tree_node *nodes = tree_nodes(x->t);
 	size_t count = tree_node_count(x->t);
 
-	for (size_t n = 1; n < count; n++)
-		x->cursor_count += nodes[n].self > 0;
+	for (uint32_t n = 1; n < count; n++)
+		x->cursor_count += tree_self(x->t, n) > 0;
 	x->cursors = large_alloc(x->cursor_count, sizeof(*x->cursors));
 	x->group_of = large_alloc(x->cursor_count, sizeof(*x->group_of));
 	x->group_of_frame = calloc(tree_frame_count(x->t), sizeof(*x->group_of_frame));
@@ -132,9 +132,9 @@ static int make_cursors(struct reversing *x)
 		return short_memory();
 	x->cursor_count = 0;
 	for (uint32_t n = 1; n < count; n++)
-		if (nodes[n].self)
+		if (tree_self(x->t, n))
 			x->cursors[x->cursor_count++] = (struct cursor){
-				n, n & (NODES_MAX - 1), nodes[n].gpu, nodes[n].self};
+				n, n & (NODES_MAX - 1), nodes[n].gpu, tree_self(x->t, n)};
 	return 0;
 }
 

@@ -42,6 +42,7 @@ struct tree {
 	size_t index_count;
 	struct tree_time total;
 	bool joined;		      /* one time */
+	struct vec(uint64_t) selves;  /* by node, as far as there are any */
 	struct vec(uint64_t) samples; /* by node, as far as there are any */
 	uint32_t *rank;		      /* by frame: its position among them, when they were sorted */
 	size_t ranked;
@@ -113,6 +114,7 @@ void tree_free(struct tree *t)
 	if (!t)
 		return;
 	vec_release(&t->nodes);
+	vec_release(&t->selves);
 	vec_release(&t->samples);
 	vec_release(&t->frames);
 	vec_release(&t->gpu_frames);
@@ -278,16 +280,32 @@ static int index_children(struct tree *t, uint32_t parent)
 	return 0;
 }
 
+static int push_node(struct tree *t, uint32_t parent, uint32_t frame)
+{
+	const struct tree_node n = {.parent = parent,
+		.frame = frame & (FRAMES_MAX - 1),
+		.gpu = !t->joined && (t->nodes.items[parent].gpu || t->gpu_frames.items[frame])};
+
+	return t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n) ? -ENOMEM : 0;
+}
+
+int tree_add_loose(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node)
+{
+	if (push_node(t, parent, frame))
+		return error_memory(SUBJECT);
+	*ret_node = (uint32_t)t->nodes.count - 1;
+	return 0;
+}
+
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	struct tree_node n = {.parent = parent, .frame = frame & (FRAMES_MAX - 1)}, *above;
+	struct tree_node *above;
 
-	if (t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n))
+	if (push_node(t, parent, frame))
 		return -ENOMEM;
 	above = &t->nodes.items[parent];
 	t->nodes.items[node].next_sibling = above->first_child;
-	t->nodes.items[node].gpu = !t->joined && (above->gpu || t->gpu_frames.items[frame]);
 	above->first_child = node;
 	if (above->wide)
 		return index_put(t, node);
@@ -369,14 +387,21 @@ void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t c
 
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
 {
-	struct tree_node *n = &t->nodes.items[node];
-	uint64_t *total = n->gpu ? &t->total.gpu : &t->total.cpu, sum;
+	uint64_t *total = t->nodes.items[node].gpu ? &t->total.gpu : &t->total.cpu, sum;
 
 	if (__builtin_add_overflow(*total, time, total) ||
 		__builtin_add_overflow(t->total.cpu, t->total.gpu, &sum))
 		return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
-	n->self += time;
+	while (t->selves.count <= node)
+		if (large_push(&t->selves, 0))
+			return error_memory(SUBJECT);
+	t->selves.items[node] += time;
 	return 0;
+}
+
+uint64_t tree_self(const struct tree *t, uint32_t node)
+{
+	return node < t->selves.count ? t->selves.items[node] : 0;
 }
 
 int tree_add_samples(struct tree *t, uint32_t node, uint64_t samples)
@@ -512,12 +537,15 @@ static void dissolve(struct tree *t, uint32_t id)
 	if (last)
 		nodes[last].next_sibling = node->next_sibling;
 	*place = last ? node->first_child : node->next_sibling;
-	parent->self += node->self;
+	if (id < t->selves.count) {
+		t->selves.items[(uint32_t)(parent - nodes)] += t->selves.items[id];
+		t->selves.items[id] = 0;
+	}
 	if (id < t->samples.count) {
 		t->samples.items[(uint32_t)(parent - nodes)] += t->samples.items[id];
 		t->samples.items[id] = 0;
 	}
-	node->self = node->first_child = node->next_sibling = 0;
+	node->first_child = node->next_sibling = 0;
 }
 
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
@@ -538,15 +566,16 @@ int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame)
 	int error = 0;
 
 	for (uint32_t id = 1; !error && id < count; id++) {
-		uint64_t self = t->nodes.items[id].self;
+		uint64_t self = tree_self(t, id);
 
 		if (!self || t->frames.items[t->nodes.items[id].frame].kind != kind)
 			continue;
 		error = tree_add_child(t, id, frame, &child);
-		if (!error) {
-			t->nodes.items[child].self += self;
-			t->nodes.items[id].self = 0;
-		}
+		if (error)
+			break;
+		t->selves.items[id] = 0;
+		*(t->nodes.items[id].gpu ? &t->total.gpu : &t->total.cpu) -= self;
+		error = tree_add_time(t, child, self);
 	}
 	return error;
 }
@@ -646,8 +675,9 @@ static void forget_time(struct tree *t, uint32_t node)
 {
 	struct tree_node *n = &t->nodes.items[node];
 
-	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= n->self;
-	n->self = 0;
+	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= tree_self(t, node);
+	if (node < t->selves.count)
+		t->selves.items[node] = 0;
 	if (node < t->samples.count)
 		t->samples.items[node] = 0;
 }
@@ -720,12 +750,12 @@ static void add_up_times(const struct tree *t, uint64_t *cpu, uint64_t *gpu)
 	for (size_t i = t->nodes.count - 1; i; i--) {
 		uint64_t *own = nodes[i].gpu ? gpu : cpu;
 
-		own[i] += nodes[i].self;
+		own[i] += tree_self(t, (uint32_t)i);
 		own[nodes[i].parent] += own[i];
 		if (own == cpu)
 			gpu[nodes[i].parent] += gpu[i];
 	}
-	cpu[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	cpu[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_one(const struct tree *t, uint64_t *times)
@@ -733,10 +763,10 @@ static void add_up_one(const struct tree *t, uint64_t *times)
 	const struct tree_node *nodes = t->nodes.items;
 
 	for (size_t i = t->nodes.count - 1; i; i--) {
-		times[i] += nodes[i].self;
+		times[i] += tree_self(t, (uint32_t)i);
 		times[nodes[i].parent] += times[i];
 	}
-	times[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	times[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_samples(const struct tree *t, uint64_t *samples)
