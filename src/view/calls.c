@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/large.h"
@@ -18,9 +17,10 @@
 #include "view/fold/event_nodes.h"
 #include "view/fold/fold.h"
 
-#define SUBJECT	  "the calls"
-#define PARTS	  1000 /* of a call, which sums have while they are made */
-#define CELLS_MAX ((size_t)8 << 20)
+#define SUBJECT	    "the calls"
+#define PARTS	    1000 /* of a call, which sums have while they are made */
+#define CELLS_MAX   ((size_t)8 << 20)
+#define COLUMNS_MAX 64
 
 struct counting {
 	const struct view_options *options;
@@ -33,6 +33,7 @@ struct counting {
 	struct event_keys keys;	       /* borrowed */
 	bool *shown;		       /* by rest: the first of those that are alike */
 	uint32_t *alike;	       /* by rest: column + 1; 0: not shown */
+	struct keys columns;	       /* what is shown of rests */
 	struct vec(uint32_t) firsts;   /* by column: rest */
 	uint64_t *cells;	       /* by code and column */
 	struct slice slice;
@@ -44,6 +45,7 @@ static void release(struct counting *c)
 	gather_release(&c->sums);
 	free(c->shown);
 	free(c->alike);
+	keys_release(&c->columns);
 	vec_release(&c->firsts);
 	free(c->cells);
 	vec_release(&c->slice.sums);
@@ -70,26 +72,30 @@ static int gather_call(struct counting *c, const struct profile_event *e)
 		(struct pair_sum){pair.code, c->firsts.items[c->alike[pair.rest] - 1], 1, 1, 0});
 }
 
+/* Of a slice: there are none of bursts. */
+static int gather_sum(void *counting, const struct gather_sum *sum)
+{
+	return sum->key.event == EVENT_CALL ? gather_key(counting, &sum->key, PARTS * sum->count)
+					    : 0;
+}
+
 /* ------------------------------------------------------------------ what is kept */
 
 /* Rests that are one in what is shown have a column. */
 static int find_column(struct counting *c, uint32_t rest)
 {
 	const struct gather_key key = event_key_for(&c->keys.rests.items.items[rest], c->options);
+	uint32_t column = 0;
+	int error = keys_add(&c->columns, &key, &column);
 
-	vec_foreach (first, &c->firsts) {
-		const struct gather_key other =
-			event_key_for(&c->keys.rests.items.items[*first], c->options);
-
-		if (memcmp(&key, &other, sizeof(key)))
-			continue;
-		c->alike[rest] = (uint32_t)(first - c->firsts.items) + 1;
+	if (error)
+		return error;
+	c->alike[rest] = column + 1;
+	if (column < c->firsts.count)
 		return 0;
-	}
-	if ((c->firsts.count + 1) * c->keys.codes.items.count > CELLS_MAX)
+	if (column >= COLUMNS_MAX || (column + 1) * c->keys.codes.items.count > CELLS_MAX)
 		return -E2BIG;
 	c->shown[rest] = true;
-	c->alike[rest] = (uint32_t)c->firsts.count + 1;
 	return vec_push(&c->firsts, rest) ? error_memory(SUBJECT) : 0;
 }
 
@@ -185,7 +191,7 @@ static int fold_calls(struct counting *c, const struct profile_reader *r)
 	return error || !c->firsts.count ? error : fold_add(&c->fold, c->result);
 }
 
-/* 1; 0 where too little is kept. */
+/* 1; 0 where too little is kept, or there would be too many columns. */
 static int find_kept(struct counting *c)
 {
 	const struct view_options *o = c->options;
@@ -245,6 +251,7 @@ static int read_events(struct counting *c, struct profile_reader *r)
 
 static int count(struct counting *c, struct profile_reader *r)
 {
+	const struct slice_sums *sums = c->options->sums;
 	struct slice_part part = {.reader = r, .whole = profile_reader_clip_of(r)};
 	int kept, error;
 
@@ -256,9 +263,11 @@ static int count(struct counting *c, struct profile_reader *r)
 		free(c->alike);
 		c->alike = NULL;
 	}
-	slice_part_begin(&part, kept ? c->options->sums : NULL, r);
+	slice_part_begin(&part, kept || (sums && !sums->callless) ? sums : NULL, r);
+	part.events = (uint64_t)1 << EVENT_CALL;
 	error = read_events(c, r);
-	error = error || !kept ? error : fold_calls(c, r);
+	if (!error)
+		error = kept ? fold_calls(c, r) : slice_part_each(&part, gather_sum, c);
 	return error ?: add_tree(c, r);
 }
 
