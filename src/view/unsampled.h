@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The view `stall` (stalls/flame.h). Without samples of instructions it is the GPU work, each kernel
- * with the note [not sampled]: where sums are kept, they are enough for that, and no launch is
- * looked at by itself.
+ * The view `stall` (stalls/flame.h). Without samples of instructions it is the GPU work, each
+ * kernel with the note [not sampled]: where sums are kept, they are enough for that, and no launch
+ * is looked at by itself.
  */
 #pragma once
 
