@@ -279,7 +279,7 @@ static int build_tree(struct flame *f, const struct slice_part *p)
 {
 	int error = spread_near(f) ?: event_sums_rest(&f->own);
 
-	event_keys_settle(&f->own.keys);
+	event_sums_settle(&f->own);
 	error = error ?: add_fold(f, p);
 	error = error ?: add_others(f);
 	return error || !(f->show & f->seen & VIEW_SHOWS_CPU)

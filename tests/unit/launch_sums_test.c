@@ -26,6 +26,10 @@ static bool is_equal(const struct launch_sums *s, struct plain *plain)
 		plain->ns[s->items[n].stack] -= s->items[n].ns;
 		plain->works[s->items[n].stack] -= s->items[n].works;
 	}
+	vec_foreach (sum, &s->longs) {
+		plain->ns[sum->stack] -= sum->ns;
+		plain->works[sum->stack] -= sum->works;
+	}
 	for (uint32_t stack = 0; stack < STACKS; stack++)
 		if (plain->ns[stack] || plain->works[stack])
 			return false;
@@ -66,7 +70,7 @@ static void few_stacks_take_little_room_however_often_they_come(void)
 	free(plain);
 }
 
-static void what_one_sum_cannot_hold_is_in_several(void)
+static void what_a_sum_cannot_hold_is_in_a_long_one(void)
 {
 	struct plain *plain = calloc(1, sizeof(*plain));
 	struct launch_sums_index index = {0};
@@ -76,7 +80,9 @@ static void what_one_sum_cannot_hold_is_in_several(void)
 		add(&sums, &index, plain, n % 2, (uint64_t)1 << 43, 0);
 	add(&sums, &index, plain, 1, (uint64_t)1 << 60, (uint64_t)1 << 22);
 	add(&sums, &index, plain, 0, 0, 0);
+	add(&sums, &index, plain, 7, UINT64_MAX / 2, 1);
 	CHECK(!launch_sums_merge(&sums, &index));
+	CHECK(sums.count == 3 && sums.longs.count == 3);
 	CHECK(is_equal(&sums, plain));
 	launch_sums_release(&sums);
 	launch_sums_index_release(&index);
@@ -87,6 +93,6 @@ int main(void)
 {
 	RUN(each_stack_has_one_sum_once_they_are_merged);
 	RUN(few_stacks_take_little_room_however_often_they_come);
-	RUN(what_one_sum_cannot_hold_is_in_several);
+	RUN(what_a_sum_cannot_hold_is_in_a_long_one);
 	return tap_end();
 }

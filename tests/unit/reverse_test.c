@@ -137,8 +137,7 @@ static void write_tree(struct tree *t, struct buf *text)
 
 		buf_printf(text, "%u %d %s %llu %llu %llu %llu\n", w.depth, f->kind, f->name,
 			(unsigned long long)own.cpu, (unsigned long long)own.gpu,
-			(unsigned long long)own.samples,
-			(unsigned long long)tree_self(t, w.node));
+			(unsigned long long)own.samples, (unsigned long long)tree_self(t, w.node));
 	}
 	tree_totals_release(&totals);
 	CHECK(!text->failed);

@@ -508,7 +508,7 @@ int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
 	int error = s->overflow ? 0 : spread_all_stalls(s, r);
 
 	error = error ?: limit(s);
-	event_keys_settle(&s->all.keys);
+	event_sums_settle(&s->all);
 	for (uint32_t i = 0; !error && i < s->count; i++) {
 		shrink(&s->items[i].sums);
 		shrink(&s->items[i].calls);

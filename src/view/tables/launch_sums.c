@@ -20,6 +20,7 @@
 void launch_sums_release(struct launch_sums *s)
 {
 	free(s->items);
+	vec_release(&s->longs);
 	*s = (struct launch_sums){0};
 }
 
@@ -50,37 +51,67 @@ static int clear_index(struct launch_sums_index *x, size_t sums, size_t *ret_mas
 	return 0;
 }
 
-static bool add_to(struct launch_sum *to, const struct launch_sum *more)
+/* The sum begins anew where it has no room for that. */
+static int add_to(struct launch_sums *s, struct launch_sum *to, const struct launch_sum *more)
 {
-	if (to->stack != more->stack || more->ns > LAUNCH_SUM_NS_MAX - to->ns ||
-		more->works > WORKS_MAX - to->works)
-		return false;
-	to->ns += more->ns;
-	to->works += more->works;
-	return true;
+	const struct launch_sum_long both = {
+		to->stack, (uint64_t)to->ns + more->ns, (uint64_t)to->works + more->works};
+	bool fits = both.ns <= LAUNCH_SUM_NS_MAX && both.works <= WORKS_MAX;
+
+	to->ns = fits ? both.ns & LAUNCH_SUM_NS_MAX : 0;
+	to->works = fits ? both.works & WORKS_MAX : 0;
+	return fits ? 0 : vec_push(&s->longs, both);
+}
+
+static int by_stack(const void *left, const void *right)
+{
+	const struct launch_sum_long *a = left, *b = right;
+
+	return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static void merge_longs(struct launch_sums *s)
+{
+	size_t kept = 0;
+
+	if (!s->longs.count)
+		return;
+	qsort(s->longs.items, s->longs.count, sizeof(*s->longs.items), by_stack);
+	vec_foreach (sum, &s->longs)
+		if (kept && s->longs.items[kept - 1].stack == sum->stack) {
+			s->longs.items[kept - 1].ns += sum->ns;
+			s->longs.items[kept - 1].works += sum->works;
+		} else {
+			s->longs.items[kept++] = *sum;
+		}
+	s->longs.count = kept;
 }
 
 int launch_sums_merge(struct launch_sums *s, struct launch_sums_index *x)
 {
 	size_t mask, kept = 0;
+	int error = clear_index(x, s->count, &mask);
 
-	if (clear_index(x, s->count, &mask))
-		return -ENOMEM;
-	for (size_t n = 0; n < s->count; n++) {
+	for (size_t n = 0; !error && n < s->count; n++) {
 		const struct launch_sum sum = s->items[n];
 		size_t i = hash_u64(sum.stack) & mask;
 
 		if (n + AHEAD < s->count)
 			__builtin_prefetch(
 				&x->slots[hash_u64(s->items[n + AHEAD].stack) & mask], 1);
-		while (x->slots[i] && !add_to(&s->items[x->slots[i] - 1], &sum))
+		while (x->slots[i] && s->items[x->slots[i] - 1].stack != sum.stack)
 			i = (i + 1) & mask;
-		if (x->slots[i])
+		if (x->slots[i]) {
+			error = add_to(s, &s->items[x->slots[i] - 1], &sum);
 			continue;
+		}
 		s->items[kept++] = sum;
 		x->slots[i] = (uint32_t)kept;
 	}
+	if (error)
+		return error;
 	s->count = s->merged = kept;
+	merge_longs(s);
 	return 0;
 }
 
@@ -106,16 +137,14 @@ static int make_room(struct launch_sums *s, struct launch_sums_index *x)
 int launch_sums_add(struct launch_sums *s, struct launch_sums_index *x, uint32_t stack, uint64_t ns,
 	uint64_t works)
 {
-	while (ns || works) {
-		uint64_t some_ns = ns < LAUNCH_SUM_NS_MAX ? ns : LAUNCH_SUM_NS_MAX;
-		uint64_t some = works < WORKS_MAX ? works : WORKS_MAX;
+	const struct launch_sum_long whole = {stack, ns, works};
+	bool fits = ns <= LAUNCH_SUM_NS_MAX && works <= WORKS_MAX;
 
-		if (make_room(s, x))
-			return -ENOMEM;
-		s->items[s->count++] =
-			(struct launch_sum){stack, some_ns & LAUNCH_SUM_NS_MAX, some & WORKS_MAX};
-		ns -= some_ns;
-		works -= some;
-	}
+	if (!ns && !works)
+		return 0;
+	if (make_room(s, x) || (!fits && vec_push(&s->longs, whole)))
+		return -ENOMEM;
+	s->items[s->count++] = (struct launch_sum){
+		stack, fits ? ns & LAUNCH_SUM_NS_MAX : 0, fits ? works & WORKS_MAX : 0};
 	return 0;
 }

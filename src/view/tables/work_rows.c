@@ -103,6 +103,8 @@ static void turn_to_paths(struct work_rows *w, struct launch_sums *sums)
 		sum->stack = path_of(w, sum->stack);
 		sum->works = 0;
 	}
+	vec_foreach (sum, &sums->longs)
+		sum->stack = path_of(w, sum->stack);
 }
 
 static int add_all(
@@ -112,6 +114,8 @@ static int add_all(
 
 	for (size_t n = 0; !error && n < from->count; n++)
 		error = launch_sums_add(to, x, from->items[n].stack, from->items[n].ns, 0);
+	vec_foreach (sum, &from->longs)
+		error = error ?: launch_sums_add(to, x, sum->stack, sum->ns, 0);
 	return error;
 }
 
@@ -132,24 +136,31 @@ static int join_paths(struct work_rows *w, uint32_t first)
 	return error ?: launch_sums_merge(all, &w->g->index);
 }
 
-static int by_stack(const void *left, const void *right)
+static int by_stack(const void *key, const void *sum)
 {
-	const struct launch_sum *a = left, *b = right;
+	uint32_t stack = *(const uint32_t *)key,
+		 other = ((const struct launch_sum_long *)sum)->stack;
 
-	return a->stack < b->stack ? -1 : a->stack > b->stack;
+	return stack < other ? -1 : stack > other;
 }
 
-/* Of equal ones the first stack. Of one way there are several sums where the time is long. */
+static uint64_t long_ns_of(const struct launch_sums *sums, uint32_t stack)
+{
+	const struct launch_sum_long *sum =
+		sums->longs.count ? bsearch(&stack, sums->longs.items, sums->longs.count,
+					    sizeof(*sums->longs.items), by_stack)
+				  : NULL;
+
+	return sum ? sum->ns : 0;
+}
+
+/* Of equal ones the first stack. */
 static void find_hottest(struct summary_kernel *k, const struct launch_sums *paths)
 {
-	if (k->time.total_ns > LAUNCH_SUM_NS_MAX)
-		qsort(paths->items, paths->count, sizeof(*paths->items), by_stack);
-	for (size_t n = 0; n < paths->count;) {
+	for (size_t n = 0; n < paths->count; n++) {
 		uint32_t stack = paths->items[n].stack;
-		uint64_t ns = 0;
+		uint64_t ns = paths->items[n].ns + long_ns_of(paths, stack);
 
-		for (; n < paths->count && paths->items[n].stack == stack; n++)
-			ns += paths->items[n].ns;
 		if (!stack || !ns ||
 			(k->stack && (ns < k->stack_ns || (ns == k->stack_ns && stack > k->stack))))
 			continue;
@@ -196,6 +207,8 @@ static int count_works(const struct gathering *g, const struct launch_sums *sums
 		error = stack_uses_add_works(
 			&g->uses, g->s, sums->items[n].stack, sums->items[n].works);
 	}
+	vec_foreach (sum, &sums->longs)
+		error = error ?: stack_uses_add_works(&g->uses, g->s, sum->stack, sum->works);
 	return error;
 }
 

@@ -7,15 +7,15 @@
  *	nodes    a frame under a parent, with children and time of its own; dense ids from 0, the root
  *
  * A node's id is always greater than its parent's, so a pass from the last node to the first sees
- * children before parents. `tree_self` is the time spent in a node and in none of its children. It is
- * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it,
- * is of a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
- * CPU; only the *width* of a frame in a picture is their sum. In a tree of what passed by the
- * clocks of threads there is one time only, and all of it counts as CPU time (tree_join_times).
+ * children before parents. A node's own time (tree_self) was spent in it and in none of its
+ * children. It is CPU time or GPU time, never a mixture: GPU time where the frame of the node, or
+ * of one below it, is of a GPU kind. The two are kept apart in all totals, because work on a GPU
+ * runs beside the CPU; only the *width* of a frame in a picture is their sum. In a tree of what
+ * passed by the clocks of threads there is one time only, and all of it counts as CPU time
+ * (tree_join_times).
  *
- * Made for millions of nodes: 16 bytes each, 8 more where there is time, and an index only for nodes
- * with many children.
- * Owned by whoever called tree_new; one thread at a time.
+ * Made for millions of nodes: 16 bytes each, 8 more where there is time, and an index only for
+ * nodes with many children. Owned by whoever called tree_new; one thread at a time.
  */
 #pragma once
 
