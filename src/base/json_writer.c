@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/json.h"
 
 void json_key(struct json_writer *w, const char *name)
@@ -32,8 +33,13 @@ void json_end(struct json_writer *w, char bracket)
 
 void json_number(struct json_writer *w, const char *name, uint64_t value)
 {
+	struct buf *out = w->out;
+
 	json_key(w, name);
-	buf_printf(w->out, "%" PRIu64, value);
+	if (!buf_reserve(out, DECIMAL_MAX))
+		return;
+	out->size = (size_t)(decimal_put(out->data + out->size, value) - out->data);
+	out->data[out->size] = '\0';
 }
 
 void json_real(struct json_writer *w, const char *name, double value)

@@ -39,6 +39,15 @@ static inline void *large_alloc(size_t count, size_t size)
 	return memory;
 }
 
+/* As calloc. */
+static inline void *large_zeros(size_t count, size_t size)
+{
+	void *memory = calloc(count ? count : 1, size);
+
+	large_advise(memory, count * size);
+	return memory;
+}
+
 /* As vec_push, for arrays that grow large. */
 #define large_push(v, ...)                                                                         \
 	({                                                                                         \

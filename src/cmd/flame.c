@@ -99,7 +99,7 @@ int cmd_flame(int argc, char **argv)
 			"compare shares of the elapsed time, of all samples, or none"),
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,
-			"leave out the smallest frames beyond N (4 million)"),
+			"leave out the smallest frames beyond N (1 million)"),
 		OPTION_WORD(0, "unit", "UNIT", "us ns count", parse_unit, &options.folded_unit,
 			"what folded stacks count: us, ns or count"),
 		OPTION_END,

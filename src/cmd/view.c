@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,10 @@
 #include "cmd/options.h"
 #include "page/page.h"
 #include "record/target.h"
+
+/* Larger pieces of memory go back to the system when they are freed: what an answer was made in is
+ * not kept until the next one. */
+#define KEPT_BYTES_MAX (1 << 20)
 
 static const struct option_usage usage = {
 	.command = "view",
@@ -165,8 +170,10 @@ static int view(const struct view_files *files, unsigned long port, bool browser
 	struct viewing v = {.signals = -1};
 	sigset_t before;
 	char where[32];
-	int error = page_open(&v.page, files->paths, files->count);
+	int error;
 
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES_MAX);
+	error = page_open(&v.page, files->paths, files->count);
 	snprintf(where, sizeof(where), "127.0.0.1:%lu", port);
 	error = error ?: http_open(where, &v.http);
 	error = error ?: http_start(v.http, page_answer, v.page);

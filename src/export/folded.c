@@ -52,7 +52,7 @@ static int collect_times(struct folder *f)
 	struct tree_walk w = tree_walk_begin(t);
 
 	while (tree_walk_next(&w)) {
-		uint64_t self = tree_nodes(t)[w.node].self;
+		uint64_t self = tree_self(t, w.node);
 
 		if (self && vec_push(&f->times[tree_nodes(t)[w.node].gpu], self))
 			return error_memory(SUBJECT);
@@ -99,7 +99,7 @@ static int write_lines(struct folder *f)
 
 	while (!error && tree_walk_next(&w)) {
 		const struct tree_frame *frame = frame_of(t, w.node);
-		bool gpu = tree_nodes(t)[w.node].gpu, timed = tree_nodes(t)[w.node].self;
+		bool gpu = tree_nodes(t)[w.node].gpu, timed = tree_self(t, w.node);
 
 		error = enter(f, w.depth, frame);
 		if (error || (!timed && frame->kind != TREE_GPU_PENDING))

@@ -17,7 +17,7 @@
 /* Numbers in the script are doubles. */
 #define SVG_TIME_MAX ((uint64_t)1 << 53)
 /* More nodes than this make browsers struggle; the smallest are left out and counted. */
-#define SVG_NODE_MAX 4000000ul
+#define SVG_NODE_MAX 1000000ul
 
 struct svg {
 	struct output *output;

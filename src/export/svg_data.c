@@ -183,11 +183,12 @@ static void write_nodes(struct data *d)
 	uint32_t depth = 0;
 
 	begin_element(d, "nodes");
-	write_node(d, d->number[nodes[TREE_ROOT_NODE].frame], 0, nodes[TREE_ROOT_NODE].self,
+	write_node(d, d->number[nodes[TREE_ROOT_NODE].frame], 0,
+		tree_self(d->svg->tree, TREE_ROOT_NODE),
 		tree_samples(d->svg->tree, TREE_ROOT_NODE));
 	while (next_node(d->svg, &w)) {
 		write_node(d, d->number[nodes[w.node].frame], depth + 1 - w.depth,
-			nodes[w.node].self, tree_samples(d->svg->tree, w.node));
+			tree_self(d->svg->tree, w.node), tree_samples(d->svg->tree, w.node));
 		depth = w.depth;
 	}
 	flush_nodes(d);

@@ -80,13 +80,14 @@ static int write_boxes(struct json_writer *w, const struct timeline *t, struct a
 static void write_cell(
 	struct json_writer *w, uint32_t column, const struct timeline_cell *c, bool is_mean)
 {
-	json_key(w, NULL);
-	buf_printf(w->out, "%u,", column);
-	if (is_mean)
+	json_number(w, NULL, column);
+	if (is_mean) {
+		json_key(w, NULL);
 		buf_printf(w->out, "%.6g", c->time_ns ? c->more.value / (double)c->time_ns : 0);
-	else
-		buf_printf(w->out, "%" PRIu64, c->time_ns);
-	buf_printf(w->out, ",%" PRIu64, c->count);
+	} else {
+		json_number(w, NULL, c->time_ns);
+	}
+	json_number(w, NULL, c->count);
 }
 
 /* Returns the first column behind those that stand together with this one. */
@@ -104,9 +105,10 @@ static uint32_t add_up(enum timeline_kind kind, const struct timeline_cell *cell
 	return end;
 }
 
-static void write_cells(struct json_writer *w, const struct timeline *t, const struct ages *ages)
+static void write_cells(
+	struct json_writer *w, const char *name, const struct timeline *t, const struct ages *ages)
 {
-	json_begin(w, "cells", '{');
+	json_begin(w, name, '{');
 	for (size_t row = 0; row < t->cell_rows; row++) {
 		enum timeline_kind kind =
 			t->wanted->rows ? t->rows->items.items[row].kind : (enum timeline_kind)row;
@@ -173,7 +175,12 @@ int axis_json_contents(struct json_writer *w, const struct timeline *t,
 	error = error ?: write_all_alike(w, t, ages, &names);
 	if (!error)
 		axis_names_json(w, &names, r);
-	write_cells(w, t, ages);
+	write_cells(w, "cells", t, ages);
 	axis_names_release(&names);
 	return error;
+}
+
+void axis_json_kinds(struct json_writer *w, const struct timeline *t, const struct ages *ages)
+{
+	write_cells(w, "kinds", t, ages);
 }

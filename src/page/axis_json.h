@@ -40,3 +40,5 @@ void axis_names_json(
 struct ages; /* see ages.h; NULL: no columns stand together */
 int axis_json_contents(struct json_writer *w, const struct timeline *t,
 	const struct profile_reader *r, uint64_t start_ns, const struct ages *ages);
+/* "kinds": {"run": [column, time_ns, count, ...]}, of an axis whose cells are by kind. */
+void axis_json_kinds(struct json_writer *w, const struct timeline *t, const struct ages *ages);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-/* Each part is made as text that can stand in a script element: JSON has '<' in strings only, where
- * it can be written otherwise. */
 #include "page/file.h"
 
 #include <errno.h>
@@ -18,11 +16,14 @@
 #include "page/file_events.h"
 #include "page/file_heats.h"
 #include "page/file_sums.h"
+#include "page/in_script.h"
 #include "page/pictures.h"
 #include "report/report.h"
+#include "view/timeline/lanes.h"
 
 #define LIMIT_BYTES ((size_t)50 * 1000 * 1000)
 #define OTHER_BYTES 1000 /* names of the parts, longer numbers */
+#define SLICES_MIN  16
 #define COLUMNS_MAX 16384
 #define COLUMNS_MIN 256
 #define CELLS_MAX   4000000
@@ -36,6 +37,7 @@
 #define END_BYTES    (8 * 24)
 #define ITEMS_MAX    200000
 #define ENDS_MAX     100000
+#define LANES_MOST   1000 /* of each class; a page draws fewer */
 #define REPORT_WIDTH 160
 #define REPORT_ROWS  20
 #define REPORT_GAPS  5
@@ -44,15 +46,21 @@ struct page_file {
 	const char *path;
 	const struct export_options *options;
 	struct recording *recording;
-	struct ages columns, slices;
+	struct lanes lanes;    /* the rows that are in it */
+	size_t rows, left_out; /* how many, and how many are not */
+	struct ages columns;
+	struct file_sums *nodes;
+	struct file_slices slices;
+	size_t sums_bytes; /* before they are written */
 	struct buf head, about, axis, sums, heats, events, pictures, report, end;
-	size_t frames_max;  /* of flame graphs; 0: all */
-	size_t nodes_bytes; /* of the sums: their nodes */
-	bool without_pictures, without_events;
+	size_t frames_max; /* of flame graphs; 0: all */
+	bool has_pictures, without_pictures, without_events;
 };
 
 static void release(struct page_file *f)
 {
+	file_sums_free(f->nodes);
+	lanes_release(&f->lanes);
 	recording_close(f->recording);
 	buf_release(&f->head);
 	buf_release(&f->about);
@@ -65,24 +73,6 @@ static void release(struct page_file *f)
 	buf_release(&f->end);
 }
 
-/* Takes `text` over: as it can stand in a script. */
-static int keep(struct buf *text, struct buf *ret)
-{
-	const char *at = buf_text(text), *end = at + text->size;
-
-	buf_reset(ret);
-	while (at < end) {
-		const char *next = memchr(at, '<', (size_t)(end - at)) ?: end;
-
-		buf_append(ret, at, (size_t)(next - at));
-		if (next < end)
-			buf_puts(ret, "\\u003c");
-		at = next + (next < end);
-	}
-	buf_release_for(text, ret);
-	return ret->failed ? error_memory("the page") : 0;
-}
-
 /* ------------------------------------------------------------------ parts */
 
 static size_t limit_of(const struct page_file *f)
@@ -90,11 +80,24 @@ static size_t limit_of(const struct page_file *f)
 	return f->options->limit_bytes ?: LIMIT_BYTES;
 }
 
+/* As in the page's list of them (about.h). */
+static int choose_rows(struct page_file *f)
+{
+	const struct timeline_rows *rows = &recording_now(f->recording)->axis.rows;
+	const struct lanes_wanted wanted = {.of = {true, true, true, true}, .most = LANES_MOST};
+	int error = lanes_choose(&f->lanes, rows, &wanted);
+
+	for (size_t n = 0; !error && n < rows->items.count; n++)
+		f->rows += f->lanes.rows[n];
+	f->left_out = rows->items.count - f->rows;
+	return error;
+}
+
 /* As fine as all rows can be held. */
 static void choose_columns(struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
-	uint64_t rows = g->axis.rows.items.count + 1;
+	uint64_t rows = f->rows + 1;
 	uint64_t most = CELLS_MAX / rows < COLUMNS_MAX ? CELLS_MAX / rows : COLUMNS_MAX;
 
 	f->columns.width_ns = g->axis.width_ns;
@@ -125,53 +128,87 @@ static void choose_frames(struct page_file *f)
 		f->frames_max = most > 1 ? most : 1;
 }
 
-static int make_axis(struct page_file *f)
+static struct timeline_wanted wanted_axis(const struct page_file *f)
 {
 	const struct recording_reading *g = recording_now(f->recording);
-	uint64_t columns = (g->end_ns - g->start_ns - 1) / f->columns.width_ns + 1;
-	size_t rows = g->axis.rows.items.count;
-	bool *all = malloc(rows + 1);
-	const struct timeline_wanted wanted = {.from_ns = g->start_ns,
-		.to_ns = g->start_ns + columns * f->columns.width_ns,
-		.columns = (uint32_t)columns,
-		.rows = all,
-		.row_count = rows,
+
+	return (struct timeline_wanted){.from_ns = g->start_ns,
+		.to_ns = g->start_ns + f->columns.count * f->columns.width_ns,
+		.columns = f->columns.count,
 		.boxes_max = BOXES_MAX};
-	struct buf text = BUF_INIT;
-	struct json_writer w = {.out = &text};
+}
+
+/* Of all rows together, where some are not in the file. */
+static int write_kinds(struct page_file *f, struct json_writer *w)
+{
+	const struct timeline_wanted wanted = wanted_axis(f);
+	struct timeline t;
+	int error = f->left_out ? recording_axis(f->recording, &t, &wanted) : 0;
+
+	if (error || !f->left_out)
+		return error;
+	axis_json_kinds(w, &t, &f->columns);
+	timeline_release(&t);
+	return 0;
+}
+
+static int write_axis(struct page_file *f, struct json_writer *w)
+{
+	const struct recording_reading *g = recording_now(f->recording);
+	struct timeline_wanted wanted = wanted_axis(f);
 	struct timeline t;
 	int error;
 
-	if (!all)
-		return error_memory("the page");
-	memset(all, true, rows + 1);
-	f->columns.count = (uint32_t)columns;
+	wanted.rows = f->lanes.rows;
+	wanted.row_count = g->axis.rows.items.count;
 	error = recording_axis(f->recording, &t, &wanted);
-	if (!error) {
-		error = f->columns.level ? timeline_fold(&t, keeps_box, f) : 0;
-		json_begin(&w, NULL, '{');
-		ages_json(&w, "ages", &f->columns);
-		error = error ?: axis_json_contents(&w, &t, g->reader, g->start_ns, &f->columns);
-		json_end(&w, '}');
-		timeline_release(&t);
-	}
-	free(all);
-	return keep(&text, &f->axis) ?: error;
+	if (error)
+		return error;
+	error = f->columns.level ? timeline_fold(&t, keeps_box, f) : 0;
+	error = error ?: axis_json_contents(w, &t, g->reader, g->start_ns, &f->columns);
+	timeline_release(&t);
+	return error;
 }
 
-static int make_sums(struct page_file *f)
+static int make_axis(struct page_file *f)
 {
-	struct recording_reading *g = recording_now(f->recording);
-	struct view_options options = f->options->view;
+	const struct recording_reading *g = recording_now(f->recording);
 	struct buf text = BUF_INIT;
+	struct json_writer w = {.out = &text};
 	int error;
 
-	f->slices.count = g->sums.count - 2;
-	f->slices.width_ns = g->sums.width_ns;
-	options.node_max = f->frames_max;
-	error = file_sums_json(&text, g, &options, &f->slices, &f->nodes_bytes);
+	f->columns.count = (uint32_t)((g->end_ns - g->start_ns - 1) / f->columns.width_ns + 1);
+	json_begin(&w, NULL, '{');
+	ages_json(&w, "ages", &f->columns);
+	error = write_axis(f, &w) ?: write_kinds(f, &w);
+	json_end(&w, '}');
+	return in_script(&text, &f->axis) ?: error;
+}
 
-	return keep(&text, &f->sums) ?: error;
+static int measure_sums(struct page_file *f, uint32_t joined)
+{
+	file_sums_join(f->nodes, joined, &f->slices);
+	return file_sums_size(f->nodes, &f->slices, &f->sums_bytes);
+}
+
+/* Which frames there are: what slices have of them is written when all fits. */
+static int make_sums(struct page_file *f)
+{
+	struct view_options options = f->options->view;
+	int error;
+
+	options.node_max = f->frames_max;
+	file_sums_free(f->nodes);
+	f->nodes = NULL;
+	error = file_sums_new(&f->nodes, recording_now(f->recording), &options);
+	return error ?: measure_sums(f, f->slices.joined ?: 1);
+}
+
+static int write_sums(struct page_file *f)
+{
+	int error = file_sums_json(f->nodes, &f->slices, &f->sums);
+
+	return error || !f->sums.failed ? error : error_memory("the page");
 }
 
 static int make_heats(struct page_file *f)
@@ -179,7 +216,7 @@ static int make_heats(struct page_file *f)
 	struct buf text = BUF_INIT;
 	int error = file_heats_json(&text, recording_now(f->recording), limit_of(f) / HEATS_PART);
 
-	return keep(&text, &f->heats) ?: error;
+	return in_script(&text, &f->heats) ?: error;
 }
 
 static int make_events(struct page_file *f)
@@ -189,12 +226,13 @@ static int make_events(struct page_file *f)
 		.items_max = limit / ITEM_BYTES < ITEMS_MAX ? limit / ITEM_BYTES : ITEMS_MAX,
 		.ends_max = limit / END_BYTES < ENDS_MAX ? limit / END_BYTES : ENDS_MAX,
 		.is_box = keeps_box,
+		.rows = f->lanes.rows,
 		.arg = f,
 	};
 	struct buf text = BUF_INIT;
 	int error = file_events_json(&text, recording_now(f->recording), &wanted);
 
-	return keep(&text, &f->events) ?: error;
+	return in_script(&text, &f->events) ?: error;
 }
 
 static int add_picture(struct page_file *f, struct json_writer *w, const struct view *view)
@@ -228,7 +266,7 @@ static int make_pictures(struct page_file *f)
 		if (!n || !f->without_pictures)
 			error = add_picture(f, &w, view);
 	json_end(&w, '}');
-	return keep(&text, &f->pictures) ?: error;
+	return in_script(&text, &f->pictures) ?: error;
 }
 
 static int make_report(struct page_file *f)
@@ -247,31 +285,31 @@ static int make_report(struct page_file *f)
 	report_close(r);
 	json_document(&json, buf_text(&text), text.size);
 	buf_release_for(&text, &json);
-	return keep(&json, &f->report);
+	return in_script(&json, &f->report);
 }
 
 static int make_about(struct page_file *f)
 {
 	const struct about_state state = {
-		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = SIZE_MAX};
+		.column_ns = f->columns.width_ns, .whole = true, .lanes_most = LANES_MOST};
 	struct buf text = BUF_INIT;
 	int error = about_json(&text, recording_now(f->recording), &state);
 
-	return keep(&text, &f->about) ?: error;
+	return in_script(&text, &f->about) ?: error;
 }
 
 /* ------------------------------------------------------------------ all of them */
 
 static size_t size_of(const struct page_file *f)
 {
-	return f->head.size + f->about.size + f->axis.size + f->sums.size + f->heats.size +
+	return f->head.size + f->about.size + f->axis.size + f->sums_bytes + f->heats.size +
 	       f->events.size + f->pictures.size + f->report.size + f->end.size + OTHER_BYTES;
 }
 
-/* What a part may have if all others stay. */
-static size_t room_for(const struct page_file *f, const struct buf *part)
+/* What a part of so many bytes may have if all others stay. */
+static size_t room_for(const struct page_file *f, size_t bytes)
 {
-	size_t others = size_of(f) - part->size, limit = limit_of(f);
+	size_t others = size_of(f) - bytes, limit = limit_of(f);
 
 	return limit > others ? limit - others : 0;
 }
@@ -279,7 +317,7 @@ static size_t room_for(const struct page_file *f, const struct buf *part)
 /* Its older parts coarser; or else all of it. */
 static int make_axis_smaller(struct page_file *f)
 {
-	if (!ages_grow(&f->columns, f->axis.size, room_for(f, &f->axis)))
+	if (!ages_grow(&f->columns, f->axis.size, room_for(f, f->axis.size)))
 		f->columns.width_ns *= nice_factor(f->columns.width_ns);
 	return make_axis(f) ?: 1;
 }
@@ -287,27 +325,26 @@ static int make_axis_smaller(struct page_file *f)
 /* Of the smallest frames the time is left. The picture of all says that. */
 static int make_frames_fewer(struct page_file *f)
 {
-	size_t nodes = f->nodes_bytes / NODE_BYTES;
+	size_t nodes = file_sums_nodes_bytes(f->nodes) / NODE_BYTES;
 
 	f->frames_max = (f->frames_max && f->frames_max < nodes ? f->frames_max : nodes) / 2;
-	return make_pictures(f) ?: make_sums(f);
+	return (f->has_pictures ? make_pictures(f) : 0) ?: make_sums(f);
 }
 
 /* So too; 0: nothing can be. */
 static int make_sums_smaller(struct page_file *f)
 {
-	struct recording_reading *g = recording_now(f->recording);
-	uint32_t slices = g->sums.count;
-	int error = 0;
+	const struct ages *ages = &f->slices.ages;
+	uint32_t joined = f->slices.joined;
 
-	if (f->nodes_bytes > limit_of(f) / NODES_PART && f->frames_max != 1)
+	if (file_sums_nodes_bytes(f->nodes) > limit_of(f) / NODES_PART && f->frames_max != 1)
 		return make_frames_fewer(f) ?: 1;
-	if (!ages_grow(&f->slices, f->sums.size, room_for(f, &f->sums))) {
-		error = slice_sums_join(&g->sums);
-		if (!error && g->sums.count == slices)
+	if (!ages_grow(&f->slices.ages, f->sums_bytes, room_for(f, f->sums_bytes))) {
+		if (ages->count <= SLICES_MIN)
 			return 0;
+		joined *= (uint32_t)nice_factor(ages->width_ns);
 	}
-	return error ?: make_sums(f) ?: 1;
+	return measure_sums(f, joined) ?: 1;
 }
 
 /* Makes the largest part smaller: 1, or 0 where nothing can be. */
@@ -316,7 +353,7 @@ static int make_smaller(struct page_file *f)
 	bool longer_columns = f->columns.count > COLUMNS_MIN;
 	int more;
 
-	if (f->axis.size > f->sums.size && longer_columns)
+	if (f->axis.size > f->sums_bytes && longer_columns)
 		return make_axis_smaller(f);
 	more = make_sums_smaller(f);
 	if (more)
@@ -328,7 +365,16 @@ static int make_smaller(struct page_file *f)
 	if (f->without_pictures)
 		return 0;
 	f->without_pictures = true;
-	return make_pictures(f) ?: 1;
+	return (f->has_pictures ? make_pictures(f) : 0) ?: 1;
+}
+
+static int make_fitting(struct page_file *f)
+{
+	int more = 1;
+
+	while (size_of(f) > limit_of(f) && more > 0)
+		more = make_smaller(f);
+	return more < 0 ? more : 0;
 }
 
 static int too_large(size_t bytes)
@@ -346,18 +392,27 @@ static int make_names(struct page_file *f)
 	return error ?: least > limit_of(f) ? too_large(least) : 0;
 }
 
-static int make_parts(struct page_file *f)
+static int read_recording(struct page_file *f)
 {
-	const size_t limit = limit_of(f);
-	int more = 1, error = recording_open(&f->recording, f->path);
+	int error = recording_open(&f->recording, f->path) ?: recording_finish(f->recording);
 
-	error = error ?: recording_finish(f->recording);
-	if (error)
-		return error;
-	if (recording_now(f->recording)->sums.stackless)
+	if (!error && recording_now(f->recording)->sums.stackless)
 		return error_set(-EFBIG,
 			"there are too many different stacks for a page with all of its data, "
 			"which 'xpuprof view' shows");
+	return error;
+}
+
+/* Which frames pictures have depends on how many fit. */
+static int make_parts(struct page_file *f)
+{
+	int error = read_recording(f);
+
+	if (error)
+		return error;
+	error = choose_rows(f);
+	if (error)
+		return error;
 	choose_columns(f);
 	choose_frames(f);
 	assets_file_head(&f->head);
@@ -365,17 +420,17 @@ static int make_parts(struct page_file *f)
 	error = make_names(f);
 	error = error ?: make_axis(f);
 	error = error ?: make_heats(f);
-	error = error ?: make_pictures(f);
 	error = error ?: make_report(f);
 	error = error ?: make_events(f);
 	error = error ?: make_sums(f);
-	while (!error && size_of(f) > limit && more > 0)
-		more = make_smaller(f);
-	if (error || more < 0)
-		return error ?: more;
-	if (size_of(f) > limit)
+	error = error ?: make_fitting(f);
+	error = error ?: make_pictures(f);
+	f->has_pictures = true;
+	error = error ?: make_fitting(f);
+	if (!error && size_of(f) > limit_of(f))
 		return too_large(size_of(f));
-	return make_about(f);
+	error = error ?: write_sums(f);
+	return error ?: make_about(f);
 }
 
 static void write_part(struct output *o, const char *name, const struct buf *part)

@@ -3,7 +3,8 @@
  * The page of a recording as one file with its data, which a browser opens without a server:
  *
  *	about		what the recording is (about.h), and how coarse the data are
- *	axis		the time axis (axis_json.h), in columns of about.column_ns
+ *	axis		the time axis (axis_json.h), in columns of about.column_ns; where there are
+ *			more rows than about.rows has, also of all together, by kind
  *	sums		flame graphs of ranges (file_sums.h)
  *	heats		heatmaps by row (file_heats.h)
  *	events		single events: what happens again, and arrows (file_events.h)

@@ -180,7 +180,7 @@ static int add_end(struct file_events *f, const struct profile_event *e)
 
 	if (on_row <= 0)
 		return on_row;
-	if (f->ends.count == KEPT_MAX) {
+	if (f->ends.count == KEPT_MAX || !f->wanted->rows[end.row]) {
 		f->too_many_ends++;
 		return 0;
 	}

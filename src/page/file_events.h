@@ -9,7 +9,8 @@
  *	"links"		calls and their GPU work (links_json.h): [[works, call's row, begin, length,
  *			row, begin, length, ...], ...], of those that are boxes of the time axis.
  *			-1: there is no call
- *	"links_left_out"	how many calls have none for lack of room
+ *	"links_left_out"	how many calls or pieces of work have none: there is no room for
+ *			them, or for their row
  *
  * Times are from the start of the recording.
  */
@@ -22,6 +23,7 @@ struct timeline_box;
 struct file_events_wanted {
 	size_t items_max; /* of `repeats` */
 	size_t ends_max;  /* of `links` */
+	const bool *rows; /* by number: those that there are */
 	bool (*is_box)(const void *arg, const struct timeline_box *box);
 	const void *arg;
 };

@@ -21,12 +21,29 @@
 #pragma once
 
 #include "base/buf.h"
+#include "page/ages.h"
 #include "page/recording.h"
 
+/* The nodes, and which of them each sum belongs to: how much text slices become is known before
+ * they are written. */
+struct file_sums;
+
+/* Which slices are written. */
+struct file_slices {
+	uint32_t joined;  /* so many of the recording are one */
+	struct ages ages; /* of these; the last of them may be shorter */
+};
+
 /* `options` says what frames look like, and how many may be in the code of events at most
- * (node_max): of the smallest the time is in frames that stand for what is left out. `ages` are
- * those of the slices; *ret_nodes_bytes: how much of the text is nodes. 0 or -errno with
- * error_text. */
-struct ages;
-int file_sums_json(struct buf *out, struct recording_reading *g, const struct view_options *options,
-	const struct ages *ages, size_t *ret_nodes_bytes);
+ * (node_max): of the smallest the time is in frames that stand for what is left out. `g` has to
+ * stay. All: 0 or -errno with error_text. */
+int file_sums_new(
+	struct file_sums **ret, struct recording_reading *g, const struct view_options *options);
+void file_sums_free(struct file_sums *f);
+/* How much of the text is nodes and their names. */
+size_t file_sums_nodes_bytes(const struct file_sums *f);
+/* Sets which slices there are where so many are one. */
+void file_sums_join(const struct file_sums *f, uint32_t joined, struct file_slices *ret);
+/* How large the text becomes, and the text. */
+int file_sums_size(struct file_sums *f, const struct file_slices *slices, size_t *ret);
+int file_sums_json(struct file_sums *f, const struct file_slices *slices, struct buf *out);

@@ -30,6 +30,7 @@ static void release(struct recording_reading *g)
 	code_tree_release(&g->codes);
 	stalls_kept_release(&g->stalls);
 	wall_kept_release(&g->wall);
+	calls_kept_release(&g->calls);
 	timeline_kept_release(&g->axis);
 	timeline_named_release(&g->named);
 	*g = (struct recording_reading){0};
@@ -340,6 +341,7 @@ void recording_known(
 	ret_options->codes = &g->codes;
 	ret_options->stalls = &g->stalls;
 	ret_options->wall = &g->wall;
+	ret_options->calls = &g->calls;
 }
 
 /* Events that are at least in part in a stretch of time, whole, and some more. */

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "view/calls_kept.h"
 #include "view/fold/code_tree.h"
 #include "view/fold/slice_sums.h"
 #include "view/stalls/kept.h"
@@ -35,6 +36,7 @@ struct recording_reading {
 	struct timeline_named named;
 	struct stalls_kept stalls; /* since the first flame graph of them */
 	struct wall_kept wall;	   /* so too */
+	struct calls_kept calls;   /* so too */
 	struct range_known known;
 	uint64_t start_ns, end_ns; /* of the recording; end_ns is greater */
 	bool whole;		   /* not only a glance */

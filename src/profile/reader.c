@@ -871,18 +871,29 @@ static bool is_same_file(const struct profile_reader *a, const struct profile_re
 	       x.st_ino == y.st_ino;
 }
 
-int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done)
+int profile_reader_open_beside(struct profile_reader **ret, const struct profile_reader *other)
 {
 	struct profile_reader *r;
-	int error = profile_reader_open(&r, done->path);
+	int error = profile_reader_open(&r, other->path);
 
 	if (error)
 		return error;
-	if (!is_same_file(r, done)) {
+	if (!is_same_file(r, other)) {
 		profile_reader_close(r);
 		return error_set(
-			-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
+			-ESTALE, "cannot read '%s' once more: it is another file now", other->path);
 	}
+	*ret = r;
+	return 0;
+}
+
+int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done)
+{
+	struct profile_reader *r;
+	int error = profile_reader_open_beside(&r, done);
+
+	if (error)
+		return error;
 	r->until = done->next;
 	r->clip = done->clip;
 	memcpy(r->until_incomplete, done->incomplete, sizeof(r->until_incomplete));

@@ -27,6 +27,8 @@ int profile_reader_open(struct profile_reader **ret, const char *path);
  * file has been replaced.
  */
 int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done);
+/* Opens the file of a reader that has not read it yet: nothing is shared with that. */
+int profile_reader_open_beside(struct profile_reader **ret, const struct profile_reader *other);
 void profile_reader_close(struct profile_reader *r);
 
 /*

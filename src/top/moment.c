@@ -58,9 +58,9 @@ static int gather_stacks(struct moment *m)
 	int error = 0;
 
 	for (uint32_t i = 1; i < count && !error; i++)
-		if (nodes[i].self)
-			error = vec_push(
-				&m->stacks, (struct moment_stack){i, nodes[i].self, nodes[i].gpu});
+		if (tree_self(m->view.tree, i))
+			error = vec_push(&m->stacks,
+				(struct moment_stack){i, tree_self(m->view.tree, i), nodes[i].gpu});
 	return error ? error_memory(NULL) : 0;
 }
 

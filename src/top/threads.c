@@ -58,13 +58,13 @@ static void find_places(struct dump *d)
 	size_t count = tree_node_count(d->tree);
 
 	for (uint32_t i = 1; i < count; i++) {
-		uint64_t ns = is_for_cpu(d, i) ? d->nodes[i].self > 0 : d->nodes[i].self;
+		uint64_t self = tree_self(d->tree, i), ns = is_for_cpu(d, i) ? self > 0 : self;
 		struct place *thread;
 
 		d->places[i].thread =
 			is_thread_of_process(d, i) ? i : d->places[d->nodes[i].parent].thread;
 		thread = &d->places[d->places[i].thread];
-		thread->total_ns += d->nodes[i].self;
+		thread->total_ns += self;
 		if (ns > thread->best_ns) {
 			thread->best = i;
 			thread->best_ns = ns;
@@ -106,7 +106,7 @@ static void put_thread(struct dump *d, uint32_t thread)
 	text_fit(d->out, f->name, 0);
 	buf_printf(d->out, ": %s, %s of %s\n",
 		is_waiting(d, p->best, thread) ? "waiting" : "running",
-		text_percent(share, d->nodes[p->best].self, p->total_ns),
+		text_percent(share, tree_self(d->tree, p->best), p->total_ns),
 		text_duration(total, p->total_ns));
 	for (uint32_t node = p->best; node != thread; node = d->nodes[node].parent) {
 		put_label(d, node, "    ");

@@ -19,7 +19,7 @@
 #include "view/fold/missing.h"
 #include "view/fold/slice_sums.h"
 
-#define MERGE_SUMS ((size_t)1 << 20)
+#define MERGE_SUMS ((size_t)4 << 20)
 #define NEAR_SUMS  ((size_t)1 << 16)
 #define NEAR_ALIKE 4 /* events of a sum, at least: with fewer the table is not worth it */
 
@@ -223,7 +223,7 @@ static int choose_shown(struct flame *f, const struct slice_part *p, bool *shown
 	if (!p->sums) {
 		f->fold.slices = &f->own_slice;
 		f->fold.slice_count = 1;
-		f->fold.merged = true;
+		f->fold.leaves = true;
 		return 0;
 	}
 	f->fold.slices = &p->sums->items[p->first];
@@ -279,7 +279,7 @@ static int build_tree(struct flame *f, const struct slice_part *p)
 {
 	int error = spread_near(f) ?: event_sums_rest(&f->own);
 
-	error = error ?: event_sums_merge(&f->own, &f->own_slice.sums);
+	event_sums_settle(&f->own);
 	error = error ?: add_fold(f, p);
 	error = error ?: add_others(f);
 	return error || !(f->show & f->seen & VIEW_SHOWS_CPU)

@@ -14,7 +14,8 @@
 #include "view/flame.h"
 #include "view/fold/command_title.h"
 #include "view/waits/off_cpu.h"
-#include "view/stalls/flame.h"
+#include "view/tree/reverse.h"
+#include "view/unsampled.h"
 #include "view/wall/wall.h"
 
 // clang-format off
@@ -24,7 +25,7 @@ static const struct view views[] = {
 	{"gpu", "GPU work above the code that asked for it", VIEW_SHOWS_GPU, flame_build},
 	{"cpu", "CPU time", VIEW_SHOWS_CPU, flame_build},
 	{"stall", "GPU work, and below it source, instructions and why they wait",
-		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_flame_build},
+		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_build},
 	{"off-cpu", "time that threads did not run, by where and why they waited", VIEW_SHOWS_WAITS, off_cpu_build},
 	{"calls", "calls that ask for GPU work, counted, by the code that made them", VIEW_SHOWS_CALLS, calls_build},
 	{"wall", "all time of each thread: running, waiting, and waiting for GPU work",
@@ -189,8 +190,10 @@ static int read_profile(struct profile_reader *r, const struct range *range,
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
 			view_of(o)->name);
 	/* what is too little from the root may be much from the leaves */
-	if (o->reverse)
+	if (o->reverse) {
 		whole.node_max = 0;
+		whole.loose = true;
+	}
 	error = view_of(o)->build(r, &whole, v);
 	return error ?: describe(r, range, v);
 }
@@ -240,15 +243,17 @@ static bool may_be_text(const char *path)
 	return n >= 0 && !memchr(begin, '\0', (size_t)n);
 }
 
-static int reverse(struct view_result *v)
+static int reverse(struct view_result *v, size_t node_max)
 {
-	struct tree *reversed;
-	int error = tree_reverse(v->tree, &reversed);
+	struct tree_reversed reversed;
+	int error = tree_reverse(v->tree, node_max, &reversed);
 
 	if (error)
 		return error;
 	tree_free(v->tree);
-	v->tree = reversed;
+	v->tree = reversed.tree;
+	v->least = reversed.least > 1 ? reversed.least : 0;
+	v->left_out = reversed.left_out;
 	return 0;
 }
 
@@ -269,7 +274,7 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 	profile_reader_close(r);
 	range_free(range);
 	if (!error && o->reverse)
-		error = reverse(&v);
+		error = reverse(&v, o->node_max);
 	error = error ?: tree_sort(v.tree);
 	if (error) {
 		view_result_release(&v);

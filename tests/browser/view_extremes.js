@@ -5,7 +5,7 @@
 //	node view_extremes.js XPUPROF FOLDER NAMES.xpu THREADS.xpu PAUSE.xpu     (leaves pictures of what it saw in FOLDER)
 "use strict";
 
-const fs = require("fs"), path = require("path");
+const fs = require("fs"), path = require("path"), {execFileSync} = require("child_process"), {pathToFileURL} = require("url");
 const {is, ok, done, launch} = require("./tap.js"), {Viewer} = require("./viewer.js");
 
 const [xpuprof, folder, names, threads, pause] = process.argv.slice(2);
@@ -119,6 +119,26 @@ async function seeThreads(browser) {
 	await p.close();
 }
 
+// As a file: some of the threads, and the sums of all.
+async function seeFile(browser) {
+	const p = new Extreme(), html = path.resolve("threads.html"), what = "a file of 100,000 threads";
+	execFileSync(xpuprof, ["export", "--to", "html", "-o", html, threads]);
+	p.page = await browser.newPage({viewport: {width: WIDTH, height: 900}});
+	p.errors = [];
+	p.page.on("pageerror", error => p.errors.push(error.message));
+	await p.page.goto(pathToFileURL(html).href);
+	await checkDrawn(p, what);
+	is(await p.text("#list-more"), "1,000 of 100,000 streams, 1,000 of 100,000 threads are in this file", what + ": how many are in it is said");
+	ok(await p.elements() < 20000, what + ": the page has no element for each", await p.elements());
+	await p.page.fill("#seek", "worker 99999");
+	await p.page.press("#seek", "Enter");
+	await p.page.waitForTimeout(500);
+	is(await p.text("#seek-note"), "nothing has such a name", what + ": others are not found");
+	await p.picture("view-many-threads-file");
+	is(p.errors.join("\n"), "", what + ": nothing went wrong in the page");
+	await p.page.close();
+}
+
 // A minute in which nothing was: the axis has it, empty; and selected, there is nothing, which is said.
 async function seePause(browser) {
 	const p = new Extreme();
@@ -200,6 +220,7 @@ async function main() {
 	try {
 		await seeNames(browser);
 		await seeThreads(browser);
+		await seeFile(browser);
 		await seePause(browser);
 		await seeDay(browser);
 	} finally {

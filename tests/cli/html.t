@@ -129,7 +129,7 @@ def check_limit():
     time += sum(data["sums"]["spreads"][2::3])
     whole = json.loads(tap.run(tap.PROGRAM, "report", "--json", "threads.xpu"))
     tap.result(time == whole["cpu_ns"] + whole["gpu_ns"], "but nothing is missing", time, whole["cpu_ns"], whole["gpu_ns"])
-    tap.run(os.path.join(HELPERS, "burst_profile"), "crowd.xpu", "5000")
+    tap.run(os.path.join(HELPERS, "burst_profile"), "crowd.xpu", "20000")
     done = export("crowd.xpu", "crowd.html", "--limit", "1")
     tap.result(done.returncode and "--limit" in done.stderr and not os.path.exists("crowd.html"), "what cannot be small enough is refused, and there is no file", done)
 
@@ -151,6 +151,24 @@ def check_ages():
     check_axis("many.xpu", data)
     count = lambda axis: sum(sum(cells[2::3]) for cells in axis["cells"].values()) + sum(begin >= 0 for begin in axis["boxes"][1::4])
     tap.result(count(data["axis"]) == count(whole["axis"]), "as many events begin", count(data["axis"]), count(whole["axis"]))
+
+
+def check_listed():
+    """Of very many threads some are in it, and the sums of all."""
+    tap.run(os.path.join(HELPERS, "extreme_profile"), "threads", "extreme.xpu", "3000")
+    done = export("extreme.xpu", "extreme.html")
+    page, data = read("extreme.html")
+    about, kinds = data["about"], data["axis"]["kinds"]
+    tap.result(done.returncode == 0 and len({row["id"] for row in about["rows"] if "id" in row}) == 1000 == sum(row["kind"] == "work" for row in about["rows"])
+               and about["lanes"]["threads"] == about["lanes"]["streams"] == 3000, "of 3,000 threads and streams 1,000 are in a page", about["lanes"], len(about["rows"]))
+    tap.result({int(row) for row in data["axis"]["cells"]} | set(data["axis"]["boxes"][0::4]) <= {row["number"] for row in about["rows"]}, "and only their cells and boxes")
+    wrong = [kind for kind, of_all in about["all"].items() if (sum(kinds.get(kind, [])[1::3]), sum(kinds.get(kind, [])[2::3])) != (of_all["time_ns"], of_all["count"])]
+    tap.result("work" in kinds and not wrong, "the heatmap is that of all", *wrong)
+    report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "extreme.xpu"))
+    time = sum(sum(part[1::3]) for part in (*data["sums"]["slices"], data["sums"]["before"], data["sums"]["behind"])) + sum(data["sums"]["spreads"][2::3])
+    tap.result(time == report["cpu_ns"] + report["gpu_ns"], "and so are flame graphs", time, report["cpu_ns"] + report["gpu_ns"])
+    rows = {link[i] for link in data["events"]["links"] for i in range(1, len(link), 3)} - {-1}
+    tap.result(rows <= {row["number"] for row in about["rows"]}, "arrows lead to what is in it", len(rows))
 
 
 def check_hostile():
@@ -182,6 +200,7 @@ def check():
         f.write("main;work 5\n")
     check_limit()
     check_ages()
+    check_listed()
     check_hostile()
     check_wrong()
 

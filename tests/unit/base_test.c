@@ -10,6 +10,7 @@
 
 #include "base/bare/hash_step.h"
 #include "base/buf.h"
+#include "base/decimal.h"
 #include "base/demangle.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -683,6 +684,23 @@ static void a_search_finds_the_first_from_which_on_it_holds(void)
 			}
 }
 
+static void decimal_numbers_are_those_of_printf(void)
+{
+	uint64_t power = 1;
+	bool same = true;
+
+	for (int n = 0; n < 20; n++, power *= 10)
+		for (int more = -1; more <= 1; more++) {
+			uint64_t number = power + (uint64_t)more;
+			char text[DECIMAL_MAX + 1] = "", expected[32];
+
+			snprintf(expected, sizeof(expected), "%llu", (unsigned long long)number);
+			same = same && decimal_put(text, number) == text + strlen(expected) &&
+			       decimal_size(number) == strlen(expected) && !strcmp(text, expected);
+		}
+	CHECK(same && decimal_size(UINT64_MAX) == DECIMAL_MAX);
+}
+
 int main(void)
 {
 	RUN(a_buffer_holds_what_was_appended_in_order);
@@ -713,5 +731,6 @@ int main(void)
 	RUN(long_names_are_demangled_and_those_that_take_much_stack_are_not);
 	RUN(an_interner_adds_many_as_it_adds_one_by_one);
 	RUN(a_search_finds_the_first_from_which_on_it_holds);
+	RUN(decimal_numbers_are_those_of_printf);
 	return tap_end();
 }

@@ -12,6 +12,7 @@
 #include "random.h"
 #include "tap.h"
 #include "view/fold/event_nodes.h"
+#include "view/tree/reverse.h"
 
 #define THREADS 4
 #define OPS	5
@@ -20,7 +21,7 @@
 #define SLICES	3
 #define LEVELS	8
 
-static uint32_t threads[THREADS + 1], ops[OPS], stacks[STACKS], api;
+static uint32_t threads[THREADS + 1], ops[OPS], stacks[STACKS], apis[2];
 
 static uint32_t string(struct profile_writer *w, const char *text, uint32_t number)
 {
@@ -71,7 +72,8 @@ static void add_stacks(struct profile_writer *w)
 	}
 }
 
-/* Most of the time is in few stacks; some work has none. */
+/* Most of the time is in few stacks; some work has none, and some is of a graph. A stack has two
+ * calls. */
 static void add_events(struct profile_writer *w)
 {
 	for (uint32_t n = 0; n < EVENTS; n++) {
@@ -85,9 +87,10 @@ static void add_events(struct profile_writer *w)
 			.duration_ns = time_ns,
 			.thread = s.thread,
 			.op = ops[random_below(OPS)],
-			.api = api,
+			.api = apis[random_below(2)],
 			.join = n % 50 ? JOIN_OK : JOIN_STACK_LOST,
-			.stack = n % 50 ? stack : 0};
+			.stack = n % 50 ? stack : 0,
+			.node_stack = n % 7 ? 0 : stacks[random_below(STACKS)]};
 
 		CHECK(n % 3 ? !profile_write_work(w, &work) : !profile_write_sample(w, &s));
 	}
@@ -100,7 +103,8 @@ static struct profile_reader *make_profile(const char *path)
 	struct profile_event e;
 
 	CHECK(!profile_writer_open(&w, path));
-	api = string(w, "cudaLaunchKernel", 0);
+	apis[0] = string(w, "cudaLaunchKernel", 0);
+	apis[1] = string(w, "cudaLaunchKernel", 1);
 	add_tasks(w);
 	add_stacks(w);
 	add_events(w);
@@ -136,7 +140,7 @@ static void add_plainly(
 	profile_reader_close(r);
 }
 
-static void add_folded(const struct profile_reader *done, const struct view_options *o, bool merged,
+static void add_folded(const struct profile_reader *done, const struct view_options *o, bool leaves,
 	struct view_result *result)
 {
 	bool shown[THREADS * (OPS * 2 + 1) + 1];
@@ -149,8 +153,8 @@ static void add_folded(const struct profile_reader *done, const struct view_opti
 		.codes = &codes,
 		.shown = shown,
 		.slices = slices,
-		.slice_count = merged ? 1 : SLICES,
-		.merged = merged};
+		.slice_count = SLICES,
+		.leaves = leaves};
 	struct profile_reader *r;
 	struct profile_event e;
 
@@ -158,13 +162,12 @@ static void add_folded(const struct profile_reader *done, const struct view_opti
 	CHECK(!event_sums_init(&sums) && !profile_reader_open_again(&r, done));
 	while (profile_reader_next(r, &e) > 0) {
 		struct gather_key whole = event_whole_key(&e);
-		struct slice *to = &slices[merged ? 0 : random_below(SLICES)];
+		struct slice *to = &slices[random_below(SLICES)];
 
 		CHECK(!event_sums_add(&sums, &to->sums, &whole, time_of(&e), 1));
 	}
 	CHECK(!event_sums_rest(&sums) && sums.keys.rests.items.count <= sizeof(shown));
-	if (merged)
-		CHECK(!event_sums_merge(&sums, &slices[0].sums));
+	CHECK(!event_sums_merge(&sums, &slices[0].sums));
 	CHECK(!fold_add(&fold, result));
 	profile_reader_close(r);
 	for (size_t n = 0; n < SLICES; n++)
@@ -172,6 +175,52 @@ static void add_folded(const struct profile_reader *done, const struct view_opti
 	code_tree_release(&codes);
 	event_sums_release(&sums);
 	fold_release(&fold);
+}
+
+static void add_sizes(struct tree *t, struct tree_sizes *sizes)
+{
+	struct tree_totals totals;
+
+	CHECK(!tree_totals_init(&totals, t));
+	for (uint32_t n = 1; n < tree_node_count(t); n++) {
+		struct tree_time own = tree_totals_of(&totals, n);
+
+		tree_sizes_add(sizes, own.cpu + own.gpu);
+	}
+	tree_totals_release(&totals);
+}
+
+/* From all nodes of the code, and all that stands on them. */
+static uint64_t plain_least(const struct profile_reader *done, const struct view_options *o)
+{
+	struct tree_sizes sizes = {0};
+	struct event_sum_list list = {0};
+	struct event_sums sums = {0};
+	struct event_nodes nodes;
+	struct profile_reader *r;
+	struct profile_event e;
+	struct tree *code;
+
+	CHECK(!tree_new(&code) && !event_sums_init(&sums) && !profile_reader_open_again(&r, done));
+	CHECK(!event_nodes_init(&nodes, r, o, code));
+	while (profile_reader_next(r, &e) > 0) {
+		struct gather_key key = event_key(&e, o), whole = event_whole_key(&e);
+		uint32_t node = TREE_ROOT_NODE;
+
+		CHECK(!event_nodes_add_code(&nodes, &key, &node));
+		CHECK(!tree_add_time(code, node, time_of(&e)));
+		CHECK(!event_sums_add(&sums, &list, &whole, time_of(&e), 1));
+	}
+	CHECK(!event_sums_rest(&sums) && !event_sums_merge(&sums, &list));
+	add_sizes(code, &sizes);
+	vec_foreach (sum, &list)
+		tree_sizes_add(&sizes, sum->time_ns);
+	event_nodes_release(&nodes);
+	vec_release(&list);
+	event_sums_release(&sums);
+	tree_free(code);
+	profile_reader_close(r);
+	return tree_sizes_least(&sizes, o->node_max);
 }
 
 /* A line for each node with time. */
@@ -191,7 +240,7 @@ static void write_tree(struct tree *t, struct buf *text)
 			buf_printf(text, "%u %d %u %s %llu %llu %llu %llu\n", w.depth, f->kind,
 				f->number, f->name, (unsigned long long)own.cpu,
 				(unsigned long long)own.gpu, (unsigned long long)own.samples,
-				(unsigned long long)tree_nodes(t)[w.node].self);
+				(unsigned long long)tree_self(t, w.node));
 	}
 	tree_totals_release(&totals);
 	CHECK(!text->failed);
@@ -215,14 +264,15 @@ static void check_same(struct tree *plain, struct tree *folded)
 	buf_release(&got);
 }
 
-static void check(const struct profile_reader *done, const struct view_options *o, bool merged)
+static void check(const struct profile_reader *done, const struct view_options *o, bool leaves)
 {
 	struct view_result result = {0};
 	struct tree *plain;
 
 	CHECK(!tree_new(&plain) && !tree_new(&result.tree));
 	add_plainly(done, o, plain);
-	add_folded(done, o, merged, &result);
+	add_folded(done, o, leaves, &result);
+	CHECK(!leaves || !o->node_max || result.least == plain_least(done, o));
 	CHECK(!o->node_max == !result.least && !o->node_max == !result.left_out);
 	if (result.least) {
 		/* by what nodes have of all groups together, more of them are kept */
@@ -236,6 +286,39 @@ static void check(const struct profile_reader *done, const struct view_options *
 	view_result_release(&result);
 }
 
+static struct tree *turn_round(const struct tree *t, size_t node_max)
+{
+	struct tree_reversed reversed;
+
+	CHECK(!tree_reverse(t, node_max, &reversed));
+	return reversed.tree;
+}
+
+static void a_loose_tree_turned_round_is_as_one_without_equal_nodes(void)
+{
+	static const unsigned int groups[] = {0, VIEW_BY_DEVICE | VIEW_BY_STREAM, VIEW_BY_THREAD};
+	struct profile_reader *done = make_profile(in_folder("loose.xpu"));
+
+	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++)
+		for (size_t node_max = 0; node_max <= 200; node_max += 200) {
+			struct view_options o = {.by = groups[g], .loose = true};
+			struct tree *plain, *expected, *got;
+			struct view_result result = {0};
+
+			CHECK(!tree_new(&plain) && !tree_new(&result.tree));
+			add_plainly(done, &o, plain);
+			add_folded(done, &o, g % 2, &result);
+			expected = turn_round(plain, node_max);
+			got = turn_round(result.tree, node_max);
+			check_same(expected, got);
+			tree_free(plain);
+			tree_free(expected);
+			tree_free(got);
+			view_result_release(&result);
+		}
+	profile_reader_close(done);
+}
+
 static void what_is_folded_is_the_whole_tree_without_what_is_small(void)
 {
 	static const unsigned int groups[] = {0, VIEW_BY_THREAD,
@@ -245,7 +328,9 @@ static void what_is_folded_is_the_whole_tree_without_what_is_small(void)
 
 	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++)
 		for (size_t m = 0; m < sizeof(most) / sizeof(*most); m++) {
-			struct view_options o = {.by = groups[g], .node_max = most[m]};
+			struct view_options o = {.by = groups[g],
+				.node_max = most[m],
+				.graph_stack = g % 2 ? VIEW_GRAPH_BOTH : VIEW_GRAPH_LAUNCH};
 
 			check(done, &o, false);
 			check(done, &o, true);
@@ -257,6 +342,7 @@ int main(void)
 {
 	CHECK(mkdtemp(folder));
 	RUN(what_is_folded_is_the_whole_tree_without_what_is_small);
+	RUN(a_loose_tree_turned_round_is_as_one_without_equal_nodes);
 	CHECK(shell("rm *.xpu") && !rmdir(folder));
 	return tap_end();
 }

@@ -45,7 +45,7 @@ static const char *shape(struct reading *r, struct buf *b)
 		const struct tree_node *n = &tree_nodes(r->tree)[w.node];
 
 		buf_printf(b, "%u %s %llu|", w.depth, tree_frames(r->tree)[n->frame].name,
-			(unsigned long long)n->self);
+			(unsigned long long)tree_self(r->tree, w.node));
 	}
 	return buf_text(b);
 }

@@ -127,6 +127,7 @@ static void what_nvcc_puts_before_a_launch_is_cut_off_with_the_call(void)
 		uint32_t stack[4], api, call = 0;
 		struct profile_reader *r = write_launch(linked_in, stack, &api);
 		const struct profile_location *l;
+		struct launch_frames frames;
 		struct stacks stacks;
 		struct tree *t;
 
@@ -136,7 +137,9 @@ static void what_nvcc_puts_before_a_launch_is_cut_off_with_the_call(void)
 		l = profile_location(r, call);
 		CHECK(l && l->name == api);
 		CHECK(stacks_cut_call(&stacks, stack[0], api, &call) == stack[0]);
-		CHECK(launch_path_of(r, stack[3]) == stack[0]);
+		CHECK(!launch_frames_init(&frames, r));
+		CHECK(launch_path_of(&frames, stack[3]) == stack[0]);
+		launch_frames_release(&frames);
 		stacks_release(&stacks);
 		tree_free(t);
 		profile_reader_close(r);

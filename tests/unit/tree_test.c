@@ -115,34 +115,6 @@ static void what_stands_on_a_gpu_frame_is_gpu_time(void)
 	tree_free(t);
 }
 
-static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
-{
-	struct tree *t = new_tree(), *reversed = NULL;
-	uint32_t a = child(t, 0, TREE_C, 0, "a"), b = child(t, 0, TREE_C, 0, "b"), root, leaf;
-	struct tree_totals totals;
-
-	CHECK(!tree_add_time(t, child(t, a, TREE_C, 0, "leaf"), 5));
-	CHECK(!tree_add_time(t, child(t, b, TREE_C, 0, "leaf"), 7));
-	CHECK(!tree_add_time(t, a, 1));
-	CHECK(!tree_add_time(t, child(t, b, TREE_GPU_KERNEL, 0, "k"), 20));
-	child(t, b, TREE_C, 0, "nothing");
-	CHECK(!tree_reverse(t, &reversed));
-	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 &&
-		tree_total(reversed).gpu == 20);
-	leaf = child(reversed, 0, TREE_C, 0, "leaf");
-	CHECK(!tree_totals_init(&totals, reversed));
-	CHECK(tree_totals_of(&totals, leaf).cpu == 12 &&
-		tree_totals_of(&totals, child(reversed, leaf, TREE_C, 0, "b")).cpu == 7);
-	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
-	CHECK(tree_totals_of(&totals, root).gpu == 20 && tree_totals_of(&totals, root).cpu == 0 &&
-		tree_nodes(reversed)[root].self == 20);
-	CHECK(tree_totals_of(&totals, child(reversed, 0, TREE_C, 0, "a")).cpu == 1);
-	CHECK(tree_node_count(reversed) == 7);
-	tree_totals_release(&totals);
-	tree_free(reversed);
-	tree_free(t);
-}
-
 static void a_sum_beyond_64_bits_is_refused(void)
 {
 	struct tree *t = new_tree();
@@ -232,13 +204,36 @@ static void what_stands_on_dissolved_nodes_stands_on_their_parents(void)
 	tree_dissolve(t, is_note);
 	CHECK(!tree_totals_init(&totals, t));
 	CHECK(tree_totals_of(&totals, kernel).gpu == 12 && tree_totals_of(&totals, note).gpu == 0 &&
-		tree_nodes(t)[kernel].self == 2);
+		tree_self(t, kernel) == 2);
 	CHECK(tree_nodes(t)[file].parent == kernel);
 	w = tree_walk_begin(t);
 	for (int n = 0; n < 4; n++)
 		CHECK(tree_walk_next(&w) && w.node != note && w.depth == (n ? 2 : 1));
 	CHECK(!tree_walk_next(&w));
 	tree_totals_release(&totals);
+	tree_free(t);
+}
+
+static void time_of_a_kind_is_raised_to_a_child_of_each_of_its_nodes(void)
+{
+	struct tree *t;
+	uint32_t frame, note, nodes[3], child;
+
+	CHECK(!tree_new(&t));
+	CHECK(!tree_add_frame(t, TREE_NOTE, 0, "[note]", 6, &note));
+	for (uint32_t n = 0; n < 3; n++) {
+		enum tree_kind kind = n == 1 ? TREE_GPU_COPY : TREE_GPU_KERNEL;
+
+		CHECK(!tree_add_frame(t, kind, 0, n ? "b" : "a", 1, &frame));
+		CHECK(!tree_add_child(t, TREE_ROOT_NODE, frame, &nodes[n]));
+		CHECK(!tree_add_time(t, nodes[n], n < 2 ? 5 + n : 0));
+	}
+	CHECK(!tree_raise(t, TREE_GPU_KERNEL, note));
+	CHECK(tree_node_count(t) == 5 && tree_self(t, nodes[0]) == 0);
+	CHECK(!tree_add_child(t, nodes[0], note, &child) && tree_node_count(t) == 5);
+	CHECK(tree_self(t, child) == 5 && tree_nodes(t)[child].gpu);
+	CHECK(tree_self(t, nodes[1]) == 6 && !tree_nodes(t)[nodes[2]].first_child);
+	CHECK(tree_total(t).gpu == 11 && tree_total(t).cpu == 0);
 	tree_free(t);
 }
 
@@ -250,11 +245,11 @@ int main(void)
 	RUN(two_wide_nodes_do_not_share_children);
 	RUN(cpu_and_gpu_time_are_kept_apart_in_totals);
 	RUN(what_stands_on_a_gpu_frame_is_gpu_time);
-	RUN(reversed_paths_begin_at_their_leaves_with_the_same_times);
 	RUN(a_sum_beyond_64_bits_is_refused);
 	RUN(sorting_orders_siblings_by_name_at_every_depth);
 	RUN(a_walk_can_leave_out_what_stands_on_a_node);
 	RUN(a_chain_of_a_million_nodes_is_walked_without_recursion);
 	RUN(what_stands_on_dissolved_nodes_stands_on_their_parents);
+	RUN(time_of_a_kind_is_raised_to_a_child_of_each_of_its_nodes);
 	return tap_end();
 }

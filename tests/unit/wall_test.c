@@ -501,7 +501,7 @@ static const char *in_words(const struct view_result *v)
 		const struct tree_frame *f = &tree_frames(v->tree)[n->frame];
 
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%u %s %u %llu\n", w.depth,
-			f->name, f->number, (unsigned long long)n->self);
+			f->name, f->number, (unsigned long long)tree_self(v->tree, w.node));
 	}
 	return text;
 }
@@ -786,7 +786,7 @@ static uint64_t time_waited_for(const struct view_result *v, const char *stack)
 		if (!strcmp(f->name, stack))
 			below = w.depth;
 		if (below != UINT32_MAX && !strcmp(f->name, "kernel"))
-			ns += n->self;
+			ns += tree_self(v->tree, w.node);
 	}
 	return ns;
 }

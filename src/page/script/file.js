@@ -32,9 +32,9 @@ function together(ages, n) {
 	return 1;
 }
 
-// Calls with each cell of a row that has some of the time: where it begins, how long it is, and what it has.
-function eachCell(row, from, to, onCell) {
-	const cells = data.axis.cells[row] || [], {ages} = data.axis, column = data.about.column_ns;
+// Calls with each of the cells of a row that has some of the time: where it begins, how long it is, and what it has.
+function eachCell(cells, from, to, onCell) {
+	const {ages} = data.axis, column = data.about.column_ns;
 	let low = 0, high = cells.length / 3;
 	while (low < high) {
 		const middle = (low + high) >> 1, n = cells[3 * middle];
@@ -121,7 +121,7 @@ function fileAxis(words) {
 	for (const row of words.rows.split(",").map(Number)) {
 		const sums = new Columns(from, step, columns), alike = new Alike(from, step, columns), names = namesOfCells(row);
 		const {kind} = data.about.rows[row], counts = kind === "counter";
-		eachCell(row, from, to, (at, length, value, begun) => {
+		eachCell(data.axis.cells[row] || [], from, to, (at, length, value, begun) => {
 			sums.addCell(at, length, value, begun, counts);
 			if (kind === "marker" && begun)
 				alike.add(at, names.get(Math.round(at / column)) ?? -1);
@@ -141,13 +141,18 @@ function fileAxis(words) {
 	return answer;
 }
 
+// Of all rows of a kind: what is in the file of each, or of all together where not all rows are.
 function fileSums({from, to, columns}) {
-	const of = {}, answer = {columns, cells: {}};
-	data.about.rows.forEach((row, number) => {
-		const sums = of[row.kind] = of[row.kind] || new Columns(from, (to - from) / columns, columns);
-		eachCell(number, from, to, (at, length, value, begun) => sums.addCell(at, length, value, begun, false));
-		eachBox(number, from, to, (begin, length) => sums.spread(begin, length));
-	});
+	const of = {}, answer = {columns, cells: {}}, {cells, kinds} = data.axis;
+	const sumsOf = kind => of[kind] = of[kind] || new Columns(from, (to - from) / columns, columns);
+	const addCells = (some, kind) => eachCell(some, from, to, (at, length, value, begun) => sumsOf(kind).addCell(at, length, value, begun, false));
+	for (const kind in kinds)
+		addCells(kinds[kind], kind);
+	if (!kinds)
+		data.about.rows.forEach((row, number) => {
+			addCells(cells[number] || [], row.kind);
+			eachBox(number, from, to, (begin, length) => sumsOf(row.kind).spread(begin, length));
+		});
 	for (const kind in of)
 		answer.cells[kind] = of[kind].cells(false);
 	return answer;

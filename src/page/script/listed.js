@@ -11,8 +11,7 @@ const classOf = row => CLASS_OF[row.kind] || "threads";
 
 // By number: with holes where a row is not listed.
 function placeRows(rows, into = []) {
-	for (const row of rows)
-		into[row.number] = row;
+	rows.forEach(row => into[row.number] = row);
 	return into;
 }
 
@@ -49,13 +48,14 @@ function laneCount(name, count, more = "") {
 // "99,500 more threads are not listed: CPU samples 99.5 s (99,500), waits 199 s (99,500)"
 function unlistedText({name, listed, all, left}) {
 	const sums = left.map(([kind, {count, time_ns: time}]) => KIND_TEXTS[kind] + (time && kind !== "counter" ? " " + timeText(time) : "") + " (" + grouped(count) + ")");
-	return laneCount(name, all - listed, " more") + (all - listed === 1 ? " is" : " are") + " not listed: " + sums.join(", ");
+	return laneCount(name, all - listed, " more") + (all - listed === 1 ? " is" : " are") + (data ? " not in this file: " : " not listed: ") + sums.join(", ");
 }
 
 function showUnlisted() {
 	const some = unlistedClasses(), button = byId("list-more");
 	button.hidden = !some.length;
-	button.textContent = some.map(({name, listed, all}) => grouped(listed) + " of " + laneCount(name, all)).join(", ") + " are listed: list more";
+	button.textContent = some.map(({name, listed, all}) => grouped(listed) + " of " + laneCount(name, all)).join(", ") + " are " + (data ? "in this file" : "listed: list more");
+	button.disabled = data !== null;
 	button.title = some.map(unlistedText).join("\n");
 }
 
@@ -69,6 +69,8 @@ function takeRows(answer) {
 }
 
 async function askRows(words) {
+	if (data)
+		return null;
 	const of = about, answer = await ask("rows.json", partly(words));
 	if (!answer || of !== about)
 		return null;

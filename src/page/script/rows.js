@@ -2,7 +2,7 @@
 // Which lanes the time axis has. A lane shows one row of the recording, or what a thread ran and when it did not; lanes
 // stand in groups: a process with its threads, a GPU with its streams.
 
-const LANES_MAX = 300; // of a group in a file, which has all rows; the rest is named, and not drawn
+const LANES_MAX = 300; // of a group in a file; the rest is named, and not drawn
 let groups = []; // {name, lanes, left, gpu, time}; of those that are not listed {name, rest: their class, lanes: []}
 
 const closedGroups = new Set();
@@ -80,7 +80,7 @@ function arrangeRows() {
 // Streams behind those of GPUs, the others at the end.
 function placeUnlisted() {
 	for (const one of unlistedClasses()) {
-		const rest = {name: unlistedText(one) + "; click for more", rest: one.name, lanes: [], left: 0, gpu: one.name === "streams", time: 0};
+		const rest = {name: unlistedText(one) + (data ? "" : "; click for more"), rest: one.name, lanes: [], left: 0, gpu: one.name === "streams", time: 0};
 		groups.splice(rest.gpu ? groups.filter(group => group.gpu).length : groups.length, 0, rest);
 	}
 }

@@ -108,7 +108,7 @@ static int add_tree(
 {
 	struct tree_walk w = tree_walk_begin(t);
 	uint32_t *node_of = calloc(tree_node_count(t), sizeof(*node_of));
-	int error = node_of ? add_amount(column, 0, (double)tree_nodes(t)[0].self)
+	int error = node_of ? add_amount(column, 0, (double)tree_self(t, TREE_ROOT_NODE))
 			    : error_memory(SUBJECT);
 
 	while (!error && tree_walk_next(&w)) {
@@ -118,7 +118,7 @@ static int add_tree(
 		error = add_node(c, f, node_of[n->parent], &node_of[w.node]);
 		error = error
 				?: add_amount(is_spread(f) ? spread : column, node_of[w.node],
-					   (double)n->self);
+					   (double)tree_self(t, w.node));
 	}
 	free(node_of);
 	return error;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "view/tree/reverse.h"
 
 #define SUBJECT "the comparison"
 
@@ -32,7 +33,7 @@ void diff_slices_release(struct diff_slices *s)
 static int build(const struct slicing *s, struct profile_reader *r, struct view_result *ret)
 {
 	const struct view *view = view_of(s->options);
-	struct tree *reversed;
+	struct tree_reversed reversed;
 	int error;
 
 	ret->shows = view->shows;
@@ -40,10 +41,10 @@ static int build(const struct slicing *s, struct profile_reader *r, struct view_
 	error = error ?: view->build(r, s->options, ret);
 	if (error || !s->options->reverse)
 		return error;
-	error = tree_reverse(ret->tree, &reversed);
+	error = tree_reverse(ret->tree, 0, &reversed);
 	if (!error) {
 		tree_free(ret->tree);
-		ret->tree = reversed;
+		ret->tree = reversed.tree;
 	}
 	return error;
 }

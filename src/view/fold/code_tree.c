@@ -9,6 +9,7 @@
 #include "view/fold/event_nodes.h"
 
 #define SUBJECT "the tree of all stacks"
+#define AHEAD	16 /* codes, which are asked for */
 
 void code_tree_release(struct code_tree *t)
 {
@@ -43,18 +44,24 @@ static int order_codes(struct order *order, const struct keys *codes)
 	return 0;
 }
 
+static int add_code(
+	struct code_tree *t, struct event_nodes *nodes, const struct keys *codes, uint32_t code)
+{
+	const struct gather_key key = event_key_for(&codes->items.items[code], nodes->options);
+
+	/* samples of instructions have none */
+	return key.event == EVENT_STALL ? 0 : event_nodes_add_code(nodes, &key, &t->leaves[code]);
+}
+
 static int add_codes(struct code_tree *t, struct event_nodes *nodes, const struct keys *codes)
 {
 	struct order order = {0};
 	int error = order_codes(&order, codes);
 
 	for (size_t n = 0; !error && n < codes->items.count; n++) {
-		uint32_t code = order.items[n];
-		struct gather_key key = event_key_for(&codes->items.items[code], nodes->options);
-
-		/* samples of instructions have none */
-		if (key.event != EVENT_STALL)
-			error = event_nodes_add_code(nodes, &key, &t->leaves[code]);
+		if (n + AHEAD < codes->items.count)
+			__builtin_prefetch(&codes->items.items[order.items[n + AHEAD]]);
+		error = add_code(t, nodes, codes, order.items[n]);
 	}
 	order_release(&order);
 	return error;

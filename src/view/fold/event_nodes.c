@@ -166,8 +166,14 @@ static int add_task(struct event_nodes *n, uint32_t *node, const struct gather_k
 static int add_call(struct event_nodes *n, uint32_t *node, uint32_t api)
 {
 	const char *name = profile_string(n->reader, api, NULL);
+	int error = 0;
 
-	return *name ? add_frame(n, node, TREE_API, 0, name) : 0;
+	if (!*name)
+		return 0;
+	if (api != n->last_api)
+		error = tree_add_frame(n->tree, TREE_API, 0, name, strlen(name), &n->last_call);
+	n->last_api = error ? 0 : api;
+	return error ?: tree_add_child(n->tree, *node, n->last_call, node);
 }
 
 /* A stack without the inside of the vendor's libraries, and the call: `api` or, if that is 0, the

@@ -20,6 +20,7 @@ struct event_nodes {
 	struct tree *tree;
 	struct stacks stacks;
 	struct device_numbers devices;
+	uint32_t last_api, last_call; /* the call that was added last, and its frame */
 };
 
 /* 0 or -errno with error_text; release it in either case. */

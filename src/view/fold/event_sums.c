@@ -60,8 +60,13 @@ static bool add_to(struct event_sum *sum, const struct event_sum *more)
 
 int event_sums_put(struct event_sums *s, struct event_sum_list *to, struct event_sum sum)
 {
-	uint32_t *place = place_of(s, sum.pair);
-	struct event_sum *at = *place < to->count ? &to->items[*place] : NULL;
+	uint32_t *place;
+	struct event_sum *at;
+
+	if (!s->places && event_sums_init(s))
+		return short_memory();
+	place = place_of(s, sum.pair);
+	at = *place < to->count ? &to->items[*place] : NULL;
 
 	if (at && is_of(at, sum.pair) && add_to(at, &sum))
 		return 0;
@@ -87,15 +92,22 @@ static int add_one(struct event_sums *s, const struct event_sum_waiting *w, stru
 	return error;
 }
 
+void event_sums_settle(struct event_sums *s)
+{
+	event_keys_settle(&s->keys);
+	free(s->places);
+	s->places = NULL;
+}
+
 int event_sums_rest(struct event_sums *s)
 {
 	struct event_pair pairs[EVENT_SUMS_WAITING];
 	const struct event_sum_waiting *waiting = s->waiting;
 	size_t count = s->waiting_count;
-	int error = 0;
+	int error = s->places || !count ? 0 : event_sums_init(s);
 
 	s->waiting_count = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; !error && i < count; i++)
 		event_keys_go_on(&s->keys, &waiting[i].key);
 	for (size_t i = 0; !error && i < count; i++) {
 		error = event_keys_end(&s->keys, &waiting[i].key, &pairs[i]);

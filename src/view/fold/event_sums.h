@@ -44,6 +44,8 @@ void event_sums_release(struct event_sums *s);
 int event_sums_add(struct event_sums *s, struct event_sum_list *to, const struct gather_key *whole,
 	uint64_t time_ns, uint64_t count);
 int event_sums_rest(struct event_sums *s);
+/* Frees what only makes adding faster: little is to be added from here on. */
+void event_sums_settle(struct event_sums *s);
 /* At once. */
 int event_sums_put(struct event_sums *s, struct event_sum_list *to, struct event_sum sum);
 /* Orders a list by code, with one sum of each pair (or several of very long times). */

@@ -21,12 +21,16 @@
 #include "base/large.h"
 #include "base/map.h"
 #include "view/fold/event_nodes.h"
+#include "view/fold/loose.h"
 
 #define SUBJECT "the flame graph"
 
 #define TOP_LEFT_OUT UINT32_MAX
-#define CUTS_MAX     4
-#define AHEAD	     16 /* sums, of which what is looked up is asked for */
+#define CUTS_MIN     4 /* so many have columns in any case */
+#define CUTS_MAX     16
+#define CELLS_MAX    ((size_t)8 << 20) /* of 8 bytes: codes by cut, where there are several */
+#define LOOSE_SUMS   8		       /* of a code, at most */
+#define AHEAD	     16		       /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
 struct side {
@@ -51,8 +55,10 @@ struct folding {
 	/* Of each code, for each of the cuts; where there are many of these, for all together. */
 	uint64_t *code_times, *code_samples;
 	size_t columns;
-	bool whole_codes;    /* some have time on their leaf */
-	uint64_t *times;     /* by node of the code tree */
+	bool whole_codes;	    /* some have time on their leaf */
+	bool collected;		    /* the sums of large leaves are in `leaf_sums` */
+	struct pair_sums leaf_sums; /* of codes and rests */
+	uint64_t *times;	    /* by node of the code tree */
 	uint32_t *kept;	     /* by node: itself, or the next one towards the root that is kept */
 	uint32_t *code_kept; /* by code: twice that, and 1 where it is not its leaf */
 	struct pair_sums at; /* of kept nodes and sides */
@@ -79,6 +85,7 @@ static void release(struct folding *x)
 	free(x->times);
 	free(x->kept);
 	free(x->code_kept);
+	pair_sums_release(&x->leaf_sums);
 	pair_sums_release(&x->at);
 	free(x->code_frames);
 	free(x->side_frames);
@@ -121,7 +128,7 @@ static int number_cut(struct folding *x, struct side_ids *ids)
 static int find_side(struct folding *x, struct event_nodes *nodes, size_t rest)
 {
 	struct gather_key key = event_key_for(&x->f->keys->rests.items.items[rest], nodes->options);
-	struct side side = {.gpu = key.event != EVENT_SAMPLE,
+	struct side side = {.gpu = key.event == EVENT_WORK || key.event == EVENT_PENDING,
 		.sampled = key.event == EVENT_SAMPLE && key.reason == SAMPLE_SEEN};
 	int error = event_nodes_add_base(nodes, &key, &side.base);
 
@@ -155,7 +162,8 @@ static int find_sides(struct folding *x)
 
 static bool has_columns(const struct folding *x)
 {
-	return x->cuts.count <= CUTS_MAX;
+	return x->cuts.count <= CUTS_MIN ||
+	       (x->cuts.count <= CUTS_MAX && x->cuts.count * x->f->codes->leaf_count <= CELLS_MAX);
 }
 
 static size_t cell_of(const struct folding *x, struct event_pair pair)
@@ -185,8 +193,7 @@ static int add_more(struct folding *x)
 	return 0;
 }
 
-static void add_slice_times(
-	struct folding *x, const struct event_sum_list *sums, struct tree_sizes *sizes)
+static void add_slice_times(struct folding *x, const struct event_sum_list *sums)
 {
 	const struct event_sum *sum = sums->items;
 
@@ -200,18 +207,14 @@ static void add_slice_times(
 		x->code_times[cell] += sum->time_ns;
 		if (x->samples)
 			x->code_samples[cell] += sum->count;
-		if (x->f->merged)
-			tree_sizes_add(sizes, sum->time_ns);
 	}
 }
 
 static uint64_t *new_cells(const struct folding *x)
 {
 	size_t count = (x->f->codes->leaf_count + 1) * x->columns;
-	uint64_t *cells = calloc(count, sizeof(*cells));
 
-	large_advise(cells, count * sizeof(*cells));
-	return cells;
+	return large_zeros(count, sizeof(uint64_t));
 }
 
 static uint64_t time_of_code(const struct folding *x, size_t code)
@@ -223,7 +226,7 @@ static uint64_t time_of_code(const struct folding *x, size_t code)
 	return sum;
 }
 
-static int add_times(struct folding *x, struct tree_sizes *sizes)
+static int add_times(struct folding *x)
 {
 	const struct fold *f = x->f;
 	size_t codes = f->codes->leaf_count;
@@ -235,7 +238,7 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 	if (!x->code_times || (x->samples && !x->code_samples))
 		return short_memory();
 	for (uint32_t i = 0; i < f->slice_count; i++)
-		add_slice_times(x, &f->slices[i].sums, sizes);
+		add_slice_times(x, &f->slices[i].sums);
 	error = add_more(x);
 	for (size_t n = 0; n < codes; n++) {
 		if (n + AHEAD < codes)
@@ -245,7 +248,6 @@ static int add_times(struct folding *x, struct tree_sizes *sizes)
 	return error;
 }
 
-/* Where sums are of one pair each, what is to stand on leaves is counted with the nodes. */
 static void choose_codes(struct folding *x)
 {
 	const struct code_tree *t = x->f->codes;
@@ -260,21 +262,86 @@ static void choose_codes(struct folding *x)
 	}
 }
 
-static int choose_kept(struct folding *x)
+/* By code: whether its leaf has at least so much time. */
+static uint8_t *find_large(const struct folding *x, uint64_t least)
+{
+	const struct code_tree *t = x->f->codes;
+	uint8_t *large = calloc(t->leaf_count + 1, 1);
+
+	for (size_t n = 0; large && n < t->leaf_count; n++) {
+		if (n + AHEAD < t->leaf_count)
+			__builtin_prefetch(&x->times[t->leaves[n + AHEAD]]);
+		large[n] = x->times[t->leaves[n]] >= least;
+	}
+	return large;
+}
+
+static int collect_slice(struct folding *x, const uint8_t *large, const struct slice *slice)
+{
+	int error = 0;
+
+	vec_foreach (sum, &slice->sums)
+		if (large[sum->pair.code] && x->f->shown[sum->pair.rest] && sum->time_ns)
+			error = error
+					?: pair_sums_add(&x->leaf_sums,
+						   (struct pair_sum){sum->pair.code, sum->pair.rest,
+							   sum->time_ns, sum->count, 0});
+	return error;
+}
+
+/* What stands on leaves with at least so much time: nothing else has as much by itself. */
+static int collect_leaf_sums(struct folding *x, uint64_t least)
+{
+	uint8_t *large = find_large(x, least);
+	int error = large ? 0 : short_memory();
+
+	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
+		error = collect_slice(x, large, &x->f->slices[i]);
+	free(large);
+	x->collected = true;
+	return error;
+}
+
+/* Nodes below which nothing is kept are no more with what stands on leaves than without it: so that
+ * is only added up where it may be kept. */
+static int count_leaf_sums(struct folding *x, struct tree_sizes *sizes, uint64_t *least)
+{
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error = collect_leaf_sums(x, *least);
+
+	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
+		tree_sizes_add(sizes, sum->time_ns);
+	if (!error)
+		*least = tree_sizes_least(sizes, x->f->options->node_max);
+	return error;
+}
+
+static int choose_least(struct folding *x, uint64_t *ret_least)
 {
 	const struct code_tree *t = x->f->codes;
 	struct tree_sizes sizes = {0};
-	uint64_t least = 1, left_out = 0;
-	int error = add_times(x, &sizes);
 
-	if (error)
-		return error;
+	*ret_least = 1;
 	for (uint32_t n = t->node_count - 1; n; n--) {
 		x->times[t->nodes[n].parent] += x->times[n];
 		tree_sizes_add(&sizes, x->times[n]);
 	}
-	if (x->f->options->node_max)
-		least = tree_sizes_least(&sizes, x->f->options->node_max);
+	if (!x->f->options->node_max)
+		return 0;
+	*ret_least = tree_sizes_least(&sizes, x->f->options->node_max);
+	return x->f->leaves ? count_leaf_sums(x, &sizes, ret_least) : 0;
+}
+
+static int choose_kept(struct folding *x)
+{
+	const struct code_tree *t = x->f->codes;
+	uint64_t least = 1, left_out = 0;
+	int error = add_times(x);
+
+	error = error ?: choose_least(x, &least);
+	if (error)
+		return error;
 	for (uint32_t n = 1; n < t->node_count; n++) {
 		bool large = x->times[n] >= least;
 
@@ -328,24 +395,16 @@ static int add_slice(struct folding *x, const struct slice *slice)
 	return error;
 }
 
-/* What is left out of a code, without a look at each sum. */
-static int add_cuts(struct folding *x)
+static int add_leaf_sums(struct folding *x)
 {
-	size_t codes = has_columns(x) ? x->f->codes->leaf_count : 0;
+	const struct pair_sum *sum;
+	size_t n = 0;
 	int error = 0;
 
-	for (size_t code = 0; !error && code < codes; code++) {
-		const uint64_t *times = &x->code_times[code * x->columns];
-		uint32_t kept = x->code_kept[code];
-
-		for (size_t n = 0; !error && kept & 1 && n < x->cuts.count; n++)
-			if (times[n])
-				error = pair_sums_add(&x->at,
-					(struct pair_sum){kept >> 1, x->cuts.items[n], times[n],
-						x->samples ? x->code_samples[code * x->columns + n]
-							   : 0,
-						0});
-	}
+	while (!error && (sum = pair_sums_next(&x->leaf_sums, &n)))
+		error = add_sum(
+			x, (struct event_pair){sum->first, sum->second}, sum->time_ns, sum->count);
+	pair_sums_release(&x->leaf_sums);
 	return error;
 }
 
@@ -357,6 +416,8 @@ static int add_sums(struct folding *x)
 
 	if (!x->whole_codes && has_columns(x))
 		return 0;
+	if (x->collected && has_columns(x))
+		return add_leaf_sums(x);
 	for (uint32_t i = 0; !error && i < x->f->slice_count; i++)
 		error = add_slice(x, &x->f->slices[i]);
 	while (!error && (more = pair_sums_next(&x->f->more, &n)))
@@ -466,26 +527,182 @@ static bool stands_alone(const struct folding *x, uint32_t top)
 	return top && tree_nodes(x->sides)[top].parent == TREE_ROOT_NODE;
 }
 
+static int leave_out(struct folding *x, const struct pair_sum *sum, uint32_t node)
+{
+	const struct side side = side_of(x, sum->second);
+	const struct tree_time left_out = {.cpu = side.gpu ? 0 : sum->time_ns,
+		.gpu = side.gpu ? sum->time_ns : 0,
+		.samples = side.sampled ? sum->count : 0};
+
+	return tree_add_left_out(x->result->tree, node, &left_out);
+}
+
 static int add_result(struct folding *x, const struct pair_sum *sum)
 {
 	const struct side side = side_of(x, sum->second);
 	uint64_t samples = side.sampled ? sum->count : 0;
-	const struct tree_time left_out = {.cpu = side.gpu ? 0 : sum->time_ns,
-		.gpu = side.gpu ? sum->time_ns : 0,
-		.samples = samples};
 	struct tree *tree = x->result->tree;
 	uint32_t node;
 	int error = node_of(x, side.base, sum->first, &node);
 
 	if (!error && side.top == TOP_LEFT_OUT)
-		return tree_add_left_out(tree, node, &left_out);
+		return leave_out(x, sum, node);
 	if (!error && stands_alone(x, side.top) && sum->time_ns < x->result->least) {
 		x->result->left_out++;
-		return tree_add_left_out(tree, node, &left_out);
+		return leave_out(x, sum, node);
 	}
 	error = error ?: add_side(x, 0, side.top, &node);
 	error = error ?: tree_add_time(tree, node, sum->time_ns);
 	return error || !samples ? error : tree_add_samples(tree, node, samples);
+}
+
+/* Moves what is left out of the codes with this cut to the nodes that are kept of them. */
+static void move_cut(struct folding *x, size_t cut, const uint64_t *of_codes, uint64_t *ret_by_node)
+{
+	size_t codes = x->f->codes->leaf_count;
+
+	memset(ret_by_node, 0, x->f->codes->node_count * sizeof(*ret_by_node));
+	for (size_t code = 0; code < codes; code++) {
+		if (code + AHEAD < codes)
+			__builtin_prefetch(&ret_by_node[x->code_kept[code + AHEAD] >> 1], 1);
+		if (x->code_kept[code] & 1)
+			ret_by_node[x->code_kept[code] >> 1] += of_codes[code * x->columns + cut];
+	}
+}
+
+/* What one process or thread has of each node, with all that stands on it. */
+static void add_up_base(struct folding *x, uint32_t base, uint64_t *ret_totals)
+{
+	const struct code_tree *t = x->f->codes;
+	const struct pair_sum *sum;
+	size_t n = 0;
+
+	memset(ret_totals, 0, t->node_count * sizeof(*ret_totals));
+	for (size_t cut = 0; cut < x->cuts.count; cut++) {
+		if (side_of(x, x->cuts.items[cut]).base != base)
+			continue;
+		move_cut(x, cut, x->code_times, x->times);
+		for (size_t node = 0; node < t->node_count; node++)
+			ret_totals[node] += x->times[node];
+	}
+	while ((sum = pair_sums_next(&x->at, &n)))
+		if (side_of(x, sum->second).base == base)
+			ret_totals[sum->first] += sum->time_ns;
+	for (size_t node = t->node_count - 1; node; node--)
+		ret_totals[t->nodes[node].parent] += ret_totals[node];
+}
+
+/* On the last node on its way that this base has enough of. */
+static int add_result_of_base(struct folding *x, const struct pair_sum *sum, const uint64_t *totals)
+{
+	uint32_t at = sum->first, node;
+	int error;
+
+	while (at && totals[at] < x->result->least)
+		at = x->f->codes->nodes[at].parent;
+	if (at == sum->first)
+		return add_result(x, sum);
+	x->result->left_out++;
+	error = node_of(x, side_of(x, sum->second).base, at, &node);
+	return error ?: leave_out(x, sum, node);
+}
+
+static int add_results_of_base(struct folding *x, uint32_t base, const uint64_t *totals)
+{
+	const struct pair_sum *sum;
+	size_t n = 0;
+	int error = 0;
+
+	while (!error && (sum = pair_sums_next(&x->at, &n)))
+		if (side_of(x, sum->second).base == base)
+			error = add_result_of_base(x, sum, totals);
+	return error;
+}
+
+/* All together have enough of each node that is kept, but not each process or thread. */
+static void cut_base(struct folding *x, const uint64_t *totals, uint64_t *samples)
+{
+	const struct code_tree *t = x->f->codes;
+
+	for (size_t node = t->node_count - 1; node; node--) {
+		if (!x->times[node] || totals[node] >= x->result->least)
+			continue;
+		x->times[t->nodes[node].parent] += x->times[node];
+		x->times[node] = 0;
+		if (samples) {
+			samples[t->nodes[node].parent] += samples[node];
+			samples[node] = 0;
+		}
+	}
+}
+
+static int add_cut(struct folding *x, size_t cut, const uint64_t *totals, uint64_t *samples)
+{
+	int error = 0;
+
+	move_cut(x, cut, x->code_times, x->times);
+	if (samples)
+		move_cut(x, cut, x->code_samples, samples);
+	if (totals)
+		cut_base(x, totals, samples);
+	for (uint32_t n = 0; !error && n < x->f->codes->node_count; n++)
+		if (x->times[n])
+			error = add_result(x, &(struct pair_sum){n, x->cuts.items[cut], x->times[n],
+						      samples ? samples[n] : 0, 0});
+	return error;
+}
+
+/* Whether nodes are left out of what single processes or threads have. */
+static bool divides_bases(const struct folding *x)
+{
+	if (!has_columns(x) || !x->result->least)
+		return false;
+	vec_foreach (cut, &x->cuts)
+		if (side_of(x, *cut).base != side_of(x, x->cuts.items[0]).base)
+			return true;
+	return false;
+}
+
+/* Where there are several bases, each has its totals first. */
+static int add_base(struct folding *x, size_t first, uint64_t *totals, uint64_t *samples)
+{
+	uint32_t base = side_of(x, x->cuts.items[first]).base;
+	int error = 0;
+
+	for (size_t cut = 0; cut < first; cut++)
+		if (side_of(x, x->cuts.items[cut]).base == base)
+			return 0;
+	if (totals) {
+		add_up_base(x, base, totals);
+		error = add_results_of_base(x, base, totals);
+	}
+	for (size_t cut = first; !error && cut < x->cuts.count; cut++)
+		if (side_of(x, x->cuts.items[cut]).base == base)
+			error = add_cut(x, cut, totals, samples);
+	return error;
+}
+
+/* What is left out of all codes, without a look at each sum. */
+static int add_cuts(struct folding *x)
+{
+	size_t nodes = x->f->codes->node_count, cuts = has_columns(x) ? x->cuts.count : 0;
+	uint64_t *samples = x->samples ? large_zeros(nodes, sizeof(*samples)) : NULL;
+	bool has_totals = divides_bases(x);
+	uint64_t *totals = has_totals ? large_zeros(nodes, sizeof(*totals)) : NULL;
+	int error = (x->samples && !samples) || (has_totals && !totals) ? short_memory() : 0;
+
+	for (size_t cut = 0; !error && x->result->least && cut < cuts; cut++)
+		error = add_base(x, cut, totals, samples);
+	free(samples);
+	free(totals);
+	return error;
+}
+
+static int make_frames(struct folding *x)
+{
+	x->code_frames = calloc(tree_frame_count(x->f->codes->frames), sizeof(*x->code_frames));
+	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
+	return x->code_frames && x->side_frames ? 0 : short_memory();
 }
 
 static int add_results(struct folding *x)
@@ -495,16 +712,14 @@ static int add_results(struct folding *x)
 	size_t n = 0;
 	int error = 0;
 
-	x->first_nodes = calloc(t->node_count, sizeof(*x->first_nodes));
-	x->code_frames = calloc(tree_frame_count(t->frames), sizeof(*x->code_frames));
-	x->side_frames = calloc(tree_frame_count(x->sides), sizeof(*x->side_frames));
-	if (!x->first_nodes || !x->code_frames || !x->side_frames)
+	x->first_nodes = large_zeros(t->node_count, sizeof(*x->first_nodes));
+	if (!x->first_nodes || make_frames(x))
 		return short_memory();
-	sum = pair_sums_next(&x->at, &n);
-	x->first_base = sum ? side_of(x, sum->second).base : TREE_ROOT_NODE;
-	for (; !error && sum; sum = pair_sums_next(&x->at, &n))
+	if (x->cuts.count)
+		x->first_base = side_of(x, x->cuts.items[0]).base;
+	while (!error && !divides_bases(x) && (sum = pair_sums_next(&x->at, &n)))
 		error = add_result(x, sum);
-	return error;
+	return error ?: add_cuts(x);
 }
 
 static int choose(struct folding *x)
@@ -512,17 +727,13 @@ static int choose(struct folding *x)
 	size_t nodes = x->f->codes->node_count;
 	int error = find_sides(x);
 
-	x->times = calloc(nodes, sizeof(*x->times));
-	x->kept = calloc(nodes, sizeof(*x->kept));
+	x->times = large_zeros(nodes, sizeof(*x->times));
+	x->kept = large_zeros(nodes, sizeof(*x->kept));
 	x->code_kept = calloc(x->f->codes->leaf_count + 1, sizeof(*x->code_kept));
 	if (!x->times || !x->kept || !x->code_kept)
 		return short_memory();
-	large_advise(x->times, nodes * sizeof(*x->times));
-	large_advise(x->kept, nodes * sizeof(*x->kept));
 	error = error ?: choose_kept(x);
-	free(x->times);
 	free(x->kept);
-	x->times = NULL;
 	x->kept = NULL;
 	return error;
 }
@@ -548,9 +759,10 @@ int fold_add(const struct fold *f, struct view_result *ret)
 	struct folding x = {.f = f, .result = ret};
 	int error = code_tree_make(f->codes, f->reader, f->options, &f->keys->codes);
 
+	if (!error && loose_fits(f))
+		return loose_add(f, ret);
 	error = error ?: choose(&x);
 	error = error ?: add_sums(&x);
-	error = error ?: add_cuts(&x);
 	error = error ?: add_results(&x);
 	release(&x);
 	return error;

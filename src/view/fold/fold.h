@@ -27,7 +27,7 @@ struct fold {
 	/* The sums: those of slices, and more. */
 	const struct slice *slices;
 	uint32_t slice_count;
-	bool merged; /* they have one of each pair, and there are no more */
+	bool leaves; /* what stands on leaves is counted, too, where only so many nodes may be */
 	struct pair_sums more;
 };
 

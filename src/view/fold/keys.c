@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/large.h"
 #include "profile/model.h"
 
 void keys_release(struct keys *k)
@@ -86,6 +87,14 @@ void event_keys_release(struct event_keys *k)
 {
 	keys_release(&k->codes);
 	keys_release(&k->rests);
+	event_keys_settle(k);
+}
+
+void event_keys_settle(struct event_keys *k)
+{
+	free(k->places);
+	k->places = NULL;
+	k->place_count = 0;
 }
 
 /* A call, its work and a launch without work stand on the same code. */
@@ -109,11 +118,32 @@ static struct gather_key rest_of(const struct gather_key *whole)
 	return rest;
 }
 
+static bool may_have_place(const struct gather_key *code)
+{
+	return code->stack && !code->node_stack && code->event == EVENT_WORK;
+}
+
+/* NULL: there is none yet. */
+static struct event_key_place *place_of(const struct event_keys *k, const struct gather_key *code)
+{
+	return code->stack < k->place_count ? &k->places[code->stack] : NULL;
+}
+
+static bool is_of(const struct event_key_place *place, const struct gather_key *code)
+{
+	return place && place->code && place->api == code->api;
+}
+
 void event_keys_begin(
 	const struct event_keys *k, const struct gather_key *whole, struct event_keys_step *ret)
 {
 	ret->code = code_of(whole);
 	ret->rest = rest_of(whole);
+	ret->has_place = may_have_place(&ret->code);
+	if (ret->has_place) {
+		__builtin_prefetch(place_of(k, &ret->code));
+		return;
+	}
 	ret->hash = gather_hash(&ret->code);
 	if (k->codes.index)
 		__builtin_prefetch(&k->codes.index[ret->hash & k->codes.mask]);
@@ -122,15 +152,59 @@ void event_keys_begin(
 /* There are few rests. */
 void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *step)
 {
-	uint32_t number = k->codes.index ? k->codes.index[step->hash & k->codes.mask] : 0;
+	uint32_t number;
 
+	if (!k->codes.index)
+		return;
+	if (step->has_place) {
+		if (!is_of(place_of(k, &step->code), &step->code))
+			__builtin_prefetch(
+				&k->codes.index[gather_hash(&step->code) & k->codes.mask]);
+		return;
+	}
+	number = k->codes.index[step->hash & k->codes.mask];
 	if (number)
 		__builtin_prefetch(&k->codes.items.items[number - 1]);
 }
 
+/* Where there is no memory for places, all are looked up. */
+static struct event_key_place *make_place(struct event_keys *k, uint32_t stack)
+{
+	size_t count = (size_t)stack + stack / 4 + 1024;
+	struct event_key_place *places;
+
+	if (stack < k->place_count)
+		return &k->places[stack];
+	places = count <= UINT32_MAX ? realloc(k->places, count * sizeof(*places)) : NULL;
+	if (!places)
+		return NULL;
+	large_advise(places, count * sizeof(*places));
+	memset(places + k->place_count, 0, (count - k->place_count) * sizeof(*places));
+	k->places = places;
+	k->place_count = (uint32_t)count;
+	return &places[stack];
+}
+
+static int add_placed(struct event_keys *k, const struct gather_key *code, uint32_t *ret)
+{
+	struct event_key_place *place = place_of(k, code);
+	int error;
+
+	if (is_of(place, code)) {
+		*ret = place->code - 1;
+		return 0;
+	}
+	error = keys_add(&k->codes, code, ret);
+	place = error ? NULL : make_place(k, code->stack);
+	if (place)
+		*place = (struct event_key_place){code->api, *ret + 1};
+	return error;
+}
+
 int event_keys_end(struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret)
 {
-	int error = add_hashed(&k->codes, &step->code, step->hash, &ret->code);
+	int error = step->has_place ? add_placed(k, &step->code, &ret->code)
+				    : add_hashed(&k->codes, &step->code, step->hash, &ret->code);
 
 	return error ?: keys_add(&k->rests, &step->rest, &ret->rest);
 }

@@ -32,6 +32,14 @@ bool keys_find(const struct keys *k, const struct gather_key *key, uint32_t *ret
  */
 struct event_keys {
 	struct keys codes, rests;
+	/* By stack, the code that was last seen of it, and its call: mostly there is no other. Only
+	 * of launches, and only until event_keys_settle. */
+	struct event_key_place *places;
+	uint32_t place_count;
+};
+
+struct event_key_place {
+	uint32_t api, code; /* its number + 1; 0: none */
 };
 
 struct event_pair {
@@ -45,7 +53,8 @@ void event_keys_release(struct event_keys *k);
  */
 struct event_keys_step {
 	struct gather_key code, rest;
-	uint64_t hash; /* of the code */
+	uint64_t hash; /* of the code, where it has no place */
+	bool has_place;
 };
 
 void event_keys_begin(
@@ -54,6 +63,8 @@ void event_keys_go_on(const struct event_keys *k, const struct event_keys_step *
 /* 0 or -ENOMEM with error_text. */
 int event_keys_end(
 	struct event_keys *k, const struct event_keys_step *step, struct event_pair *ret);
+/* Frees what only makes adding faster: there are to be no more, or others. */
+void event_keys_settle(struct event_keys *k);
 /* False: there are none of these. */
 bool event_keys_find(
 	const struct event_keys *k, const struct gather_key *whole, struct event_pair *ret);

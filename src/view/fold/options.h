@@ -38,6 +38,7 @@ struct slice_sums;
 struct code_tree;
 struct stalls_kept;
 struct wall_kept;
+struct calls_kept;
 
 struct view_options {
 	const struct view *view; /* NULL: the first of the table */
@@ -51,7 +52,10 @@ struct view_options {
 	enum view_weight weight; /* samples: of views that show stalls; blocks: of GPU work */
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
-	bool reverse; /* from the leaf to the root, see tree_reverse */
+	bool reverse; /* from the leaf to the root, see view/tree/reverse.h */
+	/* Views of many stacks may have nodes of one path several times, and not as children: the
+	 * tree is only turned round. */
+	bool loose;
 	/* Views of many stacks may leave out the smallest frames where there are more; 0: none.
 	 * See view_result.least. */
 	size_t node_max;
@@ -61,6 +65,7 @@ struct view_options {
 	struct code_tree *codes;    /* of these sums */
 	struct stalls_kept *stalls; /* of what is kept with them; NULL: so too */
 	struct wall_kept *wall;	    /* so too, with the stalls */
+	struct calls_kept *calls;   /* so too */
 };
 
 /* For views by thread: the groups of the options, or processes and threads where these name none of

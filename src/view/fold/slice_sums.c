@@ -179,6 +179,7 @@ static int leave_stacks_out(struct slice_sums *s)
 	int error = numbers ? 0 : short_memory();
 
 	s->all.keys.codes = (struct keys){0};
+	event_keys_settle(&s->all.keys);
 	s->stackless = true;
 	for (size_t n = 0; !error && n < whole.items.count; n++) {
 		struct gather_key code = whole.items.items[n];
@@ -507,6 +508,7 @@ int slice_sums_finish(struct slice_sums *s, const struct profile_reader *r)
 	int error = s->overflow ? 0 : spread_all_stalls(s, r);
 
 	error = error ?: limit(s);
+	event_sums_settle(&s->all);
 	for (uint32_t i = 0; !error && i < s->count; i++) {
 		shrink(&s->items[i].sums);
 		shrink(&s->items[i].calls);
@@ -598,15 +600,47 @@ int slice_part_spreads(const struct slice_part *p,
 	return error;
 }
 
-static int add_up(const struct event_sum_list *from, struct pair_sums *sums)
+/* By rest; NULL where none is. */
+static int find_wanted(const struct slice_part *p, bool **ret)
+{
+	const struct keys *rests = &p->sums->all.keys.rests;
+	bool *wanted = calloc(rests->items.count + 1, sizeof(*wanted)), any = false;
+
+	if (!wanted)
+		return short_memory();
+	for (size_t n = 0; n < rests->items.count; n++) {
+		wanted[n] = !p->events || p->events >> rests->items.items[n].event & 1;
+		any = any || wanted[n];
+	}
+	if (!any) {
+		free(wanted);
+		wanted = NULL;
+	}
+	*ret = wanted;
+	return 0;
+}
+
+static int add_up(const struct event_sum_list *from, const bool *wanted, struct pair_sums *sums)
 {
 	int error = 0;
 
 	vec_foreach (sum, from)
-		error = error
-				?: pair_sums_add(
-					   sums, (struct pair_sum){sum->pair.code, sum->pair.rest,
-							 sum->time_ns, sum->count, 0});
+		if (wanted[sum->pair.rest])
+			error = error
+					?: pair_sums_add(sums,
+						   (struct pair_sum){sum->pair.code, sum->pair.rest,
+							   sum->time_ns, sum->count, 0});
+	return error;
+}
+
+static int add_up_all(const struct slice_part *p, const bool *wanted, struct pair_sums *sums)
+{
+	int error = 0;
+
+	for (uint32_t i = p->first; !error && i < p->end; i++) {
+		error = add_up(&p->sums->items[i].sums, wanted, sums);
+		error = error ?: add_up(&p->sums->items[i].calls, wanted, sums);
+	}
 	return error;
 }
 
@@ -615,15 +649,15 @@ int slice_part_each(const struct slice_part *p,
 {
 	struct pair_sums sums = {0};
 	const struct pair_sum *sum;
+	bool *wanted = NULL;
 	size_t n = 0;
-	int error = 0;
+	int error;
 
 	if (!p->sums || p->first >= p->end)
 		return 0;
-	for (uint32_t i = p->first; !error && i < p->end; i++) {
-		error = add_up(&p->sums->items[i].sums, &sums);
-		error = error ?: add_up(&p->sums->items[i].calls, &sums);
-	}
+	error = find_wanted(p, &wanted);
+	if (!error && wanted)
+		error = add_up_all(p, wanted, &sums);
 	while (!error && (sum = pair_sums_next(&sums, &n))) {
 		const struct event_pair pair = {sum->first, sum->second};
 		const struct gather_sum whole = {
@@ -631,6 +665,7 @@ int slice_part_each(const struct slice_part *p,
 
 		error = hand(p, &whole, handle, arg);
 	}
+	free(wanted);
 	pair_sums_release(&sums);
 	return error ?: slice_part_spreads(p, handle, arg);
 }

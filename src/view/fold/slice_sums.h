@@ -83,6 +83,9 @@ struct slice_part {
 	struct profile_span rest[2];
 	struct profile_clip clip; /* the rest */
 	uint32_t first, end;	  /* slices */
+	/* of slice_part_each: set of 1 << EVENT_..., which may be set after slice_part_begin;
+	 * 0: all */
+	uint64_t events;
 };
 
 /* Before the first event of a reader: leaves it what no slice has of its part. `s` may be NULL; `p`

@@ -43,6 +43,7 @@ void stacks_release(struct stacks *s)
 	free(s->frame_of_inline);
 	free(s->frame_of_module);
 	free(s->gpu_library);
+	free(s->names);
 	free(s->path);
 	free(s->first_nodes);
 	map_release(&s->nodes);
@@ -269,13 +270,26 @@ static uint32_t location_id(const struct stacks *s, uint32_t stack)
 	return n ? n->location : 0;
 }
 
+/* Where memory is short, any location may have it. */
+static bool may_be_named(struct stacks *s, uint32_t name)
+{
+	struct profile_counts counts = profile_counts(s->reader);
+
+	if (!s->names) {
+		s->names = calloc((size_t)counts.strings + 1, 1);
+		for (uint32_t id = 1; s->names && id <= counts.locations; id++)
+			s->names[profile_location(s->reader, id)->name] = 1;
+	}
+	return name && (!s->names || s->names[name]);
+}
+
 /* Without a frame near the leaf whose name is the call's, and what lies below it. Equal texts have
  * one id in a profile. */
-static uint32_t cut_named(const struct stacks *s, uint32_t stack, uint32_t api, uint32_t *call)
+static uint32_t cut_named(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *call)
 {
-	uint32_t at = stack;
+	uint32_t at = may_be_named(s, api) ? stack : 0;
 
-	for (int depth = 0; at && api && depth < CALL_SEARCH_DEPTH; depth++) {
+	for (int depth = 0; at && depth < CALL_SEARCH_DEPTH; depth++) {
 		const struct profile_location *l = location_of(s, at);
 
 		if (l && l->name == api) {

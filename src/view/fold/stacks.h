@@ -33,7 +33,9 @@ struct stacks {
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
 	uint8_t *gpu_library;	     /* by module: 0 not looked up yet, 1 no, 2 yes */
-	uint32_t *frame_of_module;   /* the same, of all functions without a name in it */
+	/* by string: whether a location has this name; made for the first stack of a call */
+	uint8_t *names;
+	uint32_t *frame_of_module; /* the same, of all functions without a name in it */
 	/* base node << 32 | stack -> node: where nothing of the program follows it on the way to
 	 * the leaf, and where something does (internals_at_end) */
 	struct map nodes, inner_nodes;

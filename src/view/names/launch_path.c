@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/large.h"
 #include "base/map.h"
 #include "vendor/vendor.h"
 #include "view/names/location_text.h"
@@ -15,10 +16,12 @@
  * vendor's runtime linked in. */
 #define CALL_SEARCH_DEPTH 16
 
-static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
-{
-	return l->kind == FRAME_USER && vendor_is_launching_call(profile_string(r, l->name, NULL));
-}
+/* Of a location; 0: not looked at yet. */
+enum {
+	LOOKED_AT = 1 << 0,
+	OF_CALL = 1 << 1, /* the launching call, or code of a vendor's library */
+	STUB = 1 << 2,	  /* what the vendor's compiler put before the call */
+};
 
 static bool is_of_gpu_library(const struct profile_reader *r, const struct profile_location *l)
 {
@@ -41,130 +44,203 @@ static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
 	return n ? n->parent : 0;
 }
 
-static bool is_stub(const struct profile_reader *r, uint32_t stack)
+int launch_frames_init(struct launch_frames *f, const struct profile_reader *r)
 {
-	const struct profile_location *l = location_of(r, stack);
+	*f = (struct launch_frames){
+		.reader = r, .locations = calloc((size_t)profile_counts(r).locations + 1, 1)};
+	return f->locations ? 0 : -ENOMEM;
+}
 
-	return l && l->kind == FRAME_USER &&
-	       vendor_is_launch_stub(profile_string(r, l->name, NULL));
+void launch_frames_release(struct launch_frames *f)
+{
+	free(f->locations);
+	*f = (struct launch_frames){0};
+}
+
+static uint8_t judge_location(const struct profile_reader *r, const struct profile_location *l)
+{
+	const char *name = profile_string(r, l->name, NULL);
+	bool user = l->kind == FRAME_USER;
+	uint8_t flags = LOOKED_AT;
+
+	if ((user && vendor_is_launching_call(name)) || is_of_gpu_library(r, l))
+		flags |= OF_CALL;
+	if (user && vendor_is_launch_stub(name))
+		flags |= STUB;
+	return flags;
+}
+
+static uint8_t flags_at(struct launch_frames *f, const struct profile_stack_node *n)
+{
+	const struct profile_location *l;
+
+	if (f->locations[n->location])
+		return f->locations[n->location];
+	l = profile_location(f->reader, n->location);
+	return f->locations[n->location] = l ? judge_location(f->reader, l) : LOOKED_AT;
 }
 
 /* The stack without the launching call and what lies inside it: another call (of the driver, by a
  * runtime that is linked in) among them; and without what the vendor's compiler put before it. */
-uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
+uint32_t launch_path_of(struct launch_frames *f, uint32_t stack)
 {
-	uint32_t callers = stack, at = stack;
+	const struct profile_stack_node *n = profile_stack_node(f->reader, stack);
+	uint32_t callers = stack;
 
-	for (int depth = 0; at && depth < CALL_SEARCH_DEPTH; depth++) {
-		const struct profile_location *l = location_of(r, at);
-
-		at = parent_of(r, at);
-		if (l && (is_launching_call(r, l) || is_of_gpu_library(r, l)))
-			callers = at;
+	for (int depth = 0; n && depth < CALL_SEARCH_DEPTH; depth++) {
+		if (flags_at(f, n) & OF_CALL)
+			callers = n->parent;
+		n = profile_stack_node(f->reader, n->parent);
 	}
-	while (callers && is_stub(r, callers))
-		callers = parent_of(r, callers);
+	while ((n = profile_stack_node(f->reader, callers)) && flags_at(f, n) & STUB)
+		callers = n->parent;
 	return callers;
 }
 
-/* The first stack that goes on from another by a function; 0: a free slot. There are as many of
- * them as stacks: open addressing in half of the room that a map takes. */
-struct step {
-	uint32_t caller, function, stack;
+/* What identifies a function of a profile, as a number: of native code its name, of Python's name
+ * and file. */
+struct functions {
+	uint32_t *of_location;		    /* its number + 1; 0: not looked up yet */
+	struct map named, python, nameless; /* by what identifies it */
+	uint32_t count;
 };
 
+static uint32_t number_of(struct functions *f, struct map *map, uint64_t key, int *error)
+{
+	const uint64_t *found = map_get(map, key);
+
+	if (found)
+		return (uint32_t)*found;
+	*error = map_put(map, key, f->count);
+	return f->count++;
+}
+
+/* Code without a name is identified by its function's beginning, or else by its own place. What was
+ * made at run time is one function. */
+static uint32_t number_function(struct functions *f, const struct profile_reader *r,
+	const struct profile_location *l, int *error)
+{
+	bool is_one = l->function || location_is_nameless_jit(r, l);
+
+	if (l->kind == FRAME_PYTHON)
+		return number_of(f, &f->python, (uint64_t)l->name << 32 | l->file, error);
+	if (l->name)
+		return number_of(f, &f->named, l->name, error);
+	if (!is_one || l->function >> 44 || l->module >> 20)
+		return f->count++;
+	return number_of(f, &f->nameless, (uint64_t)l->module << 44 | l->function, error);
+}
+
+static uint32_t function_of(
+	struct functions *f, const struct profile_reader *r, uint32_t location, int *error)
+{
+	uint32_t *number = &f->of_location[location];
+	const struct profile_location *l = profile_location(r, location);
+
+	if (!*number)
+		*number = (l ? number_function(f, r, l, error) : f->count++) + 1;
+	return *number - 1;
+}
+
+/*
+ * The first stacks that go on from others by a function. There are as many of them as stacks, so a
+ * slot is only the stack: what it goes on from and by is looked up where another may be the same.
+ */
 struct steps {
-	struct step *slots;
+	const struct profile_reader *reader;
+	const uint32_t *first; /* by stack, as far as they are known */
+	struct functions functions;
+	uint32_t *slots; /* 0: free */
 	size_t count, mask;
 };
 
-static struct step *find_step(const struct steps *s, uint32_t caller, uint32_t function)
-{
-	size_t i = hash_u64((uint64_t)caller << 32 | function) & s->mask;
+/* What a stack goes on from, and by. */
+struct step {
+	uint32_t caller, function;
+};
 
-	while (s->slots[i].stack &&
-		(s->slots[i].caller != caller || s->slots[i].function != function))
-		i = (i + 1) & s->mask;
+static struct step step_of(const struct steps *s, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
+
+	return (struct step){s->first[n->parent], s->functions.of_location[n->location] - 1};
+}
+
+static uint32_t *find_step(const struct steps *s, struct step step)
+{
+	size_t i = hash_u64((uint64_t)step.caller << 32 | step.function) & s->mask;
+
+	for (; s->slots[i]; i = (i + 1) & s->mask) {
+		struct step other = step_of(s, s->slots[i]);
+
+		if (other.caller == step.caller && other.function == step.function)
+			break;
+	}
 	return &s->slots[i];
+}
+
+static void put_step(struct steps *s, uint32_t stack)
+{
+	struct step step = step_of(s, stack);
+	size_t i = hash_u64((uint64_t)step.caller << 32 | step.function) & s->mask;
+
+	while (s->slots[i])
+		i = (i + 1) & s->mask;
+	s->slots[i] = stack;
 }
 
 static int make_room(struct steps *s)
 {
 	size_t capacity = s->slots ? (s->mask + 1) * 2 : 1024;
-	struct steps bigger = {.count = s->count, .mask = capacity - 1};
+	struct steps bigger = *s;
 
 	if (s->slots && (s->count + 1) * 4 <= (s->mask + 1) * 3)
 		return 0;
-	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
+	bigger.slots = large_zeros(capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
+	bigger.mask = capacity - 1;
 	for (size_t i = 0; s->slots && i <= s->mask; i++)
-		if (s->slots[i].stack)
-			*find_step(&bigger, s->slots[i].caller, s->slots[i].function) = s->slots[i];
+		if (s->slots[i])
+			put_step(&bigger, s->slots[i]);
 	free(s->slots);
 	*s = bigger;
 	return 0;
 }
 
-/* What identifies a function of a profile: its name; of Python's, name and file. */
-struct functions {
-	struct steps named, nameless; /* by name or location */
-	struct map python;	      /* name and file -> a number */
-	/* module and start of a function without a name -> its first location */
-	struct map extents;
-};
-
-static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
+static int steps_init(struct steps *s, const struct profile_reader *r, const uint32_t *first)
 {
-	uint64_t key = (uint64_t)l->name << 32 | l->file;
-	const uint64_t *found = map_get(&f->python, key);
-	/* Behind all ids of strings, so that no native function has it. */
-	uint64_t number = UINT32_MAX - f->python.count;
-
-	if (found)
-		return *found;
-	*error = map_put(&f->python, key, number);
-	return number;
+	*s = (struct steps){.reader = r, .first = first};
+	s->functions.of_location =
+		calloc((size_t)profile_counts(r).locations + 1, sizeof(*s->functions.of_location));
+	return s->functions.of_location ? 0 : -ENOMEM;
 }
 
-/* Code without a name is identified by its function's first location, or else by its own. What was
- * made at run time is one function. */
-static uint64_t nameless_number(struct functions *f, const struct profile_reader *r,
-	const struct profile_location *l, uint32_t location, int *error)
+static void steps_release(struct steps *s)
 {
-	uint64_t key = (uint64_t)l->module << 44 | l->function;
-	bool is_one = l->function || location_is_nameless_jit(r, l);
-	const uint64_t *found;
-
-	if (!is_one || l->function >> 44 || l->module >> 20)
-		return location;
-	found = map_get(&f->extents, key);
-	if (found)
-		return *found;
-	*error = map_put(&f->extents, key, location);
-	return location;
+	free(s->slots);
+	free(s->functions.of_location);
+	map_release(&s->functions.named);
+	map_release(&s->functions.python);
+	map_release(&s->functions.nameless);
 }
 
 /* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
-static uint32_t same_function(struct functions *f, const struct profile_reader *r, uint32_t caller,
-	const struct profile_stack_node *n, const struct profile_location *l, uint32_t id,
-	int *error)
+static uint32_t same_function(
+	struct steps *s, uint32_t caller, uint32_t location, uint32_t id, int *error)
 {
-	struct steps *steps = l->name ? &f->named : &f->nameless;
-	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
-			    : l->name		    ? l->name
-						    : nameless_number(f, r, l, n->location, error);
-	struct step *step;
+	struct step step = {caller, function_of(&s->functions, s->reader, location, error)};
+	uint32_t *slot;
 
-	*error = *error ?: make_room(steps);
+	*error = *error ?: make_room(s);
 	if (*error)
 		return id;
-	step = find_step(steps, caller, (uint32_t)function);
-	if (!step->stack) {
-		*step = (struct step){caller, (uint32_t)function, id};
-		steps->count++;
-	}
-	return step->stack;
+	slot = find_step(s, step);
+	if (*slot)
+		return *slot;
+	*slot = id;
+	s->count++;
+	return id;
 }
 
 /* Code without a name that other such code called. */
@@ -207,8 +283,8 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
-	struct functions f = {0};
-	int error = first ? 0 : -ENOMEM;
+	struct steps steps = {0};
+	int error = first ? steps_init(&steps, i->reader, first) : -ENOMEM;
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
@@ -218,13 +294,9 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 			calls_itself(i->reader, caller, n->location))
 			first[id] = caller;
 		else
-			first[id] = same_function(&f, i->reader, caller, n,
-				profile_location(i->reader, n->location), id, &error);
+			first[id] = same_function(&steps, caller, n->location, id, &error);
 	}
-	free(f.named.slots);
-	free(f.nameless.slots);
-	map_release(&f.python);
-	map_release(&f.extents);
+	steps_release(&steps);
 	if (error)
 		free(first);
 	else
@@ -234,7 +306,12 @@ static int merge(const struct internals *i, enum path_frames which, uint32_t **r
 
 int launch_path_merge(const struct internals *i, enum path_frames which, const uint32_t **ret)
 {
-	int error = i->merged[which] ? 0 : merge(i, which, &i->merged[which]);
+	int error;
+
+	/* without Python there is nothing to hide */
+	if (!i->stack_count)
+		which = PATH_PROGRAM;
+	error = i->merged[which] ? 0 : merge(i, which, &i->merged[which]);
 
 	*ret = i->merged[which];
 	return error;

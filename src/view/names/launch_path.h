@@ -12,8 +12,17 @@
 
 #define LAUNCH_PATH_MAX 8
 
+/* What frames of a profile are of the launching call: looked at once for each location. */
+struct launch_frames {
+	const struct profile_reader *reader;
+	uint8_t *locations;
+};
+
+/* 0 or -ENOMEM; release it in either case. */
+int launch_frames_init(struct launch_frames *f, const struct profile_reader *r);
+void launch_frames_release(struct launch_frames *f);
 /* The part of a launching stack that leads to the call; 0 when there is nothing of it. */
-uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack);
+uint32_t launch_path_of(struct launch_frames *f, uint32_t stack);
 
 /* By stack, the first stack through the same functions (itself, where there is none before): made
  * when it is first asked for, and owned by the internals. One thread at a time. 0 or -ENOMEM. */

@@ -231,25 +231,50 @@ static int add_facts(struct stall_flame *f)
 }
 
 /* One for each line. */
-static int add_refusals(struct stall_flame *f, const char *lines)
+static int add_refusals(struct view_result *v, const char *what, const char *lines)
 {
-	const char *what =
-		f->stalls.counts.windows ? "not all instructions were" : "instructions were not";
 	int error = 0;
 
 	while (!error && *lines) {
 		int size = (int)strcspn(lines, "\n");
 
-		error = view_remark(f->result, "%s sampled: %.*s", what, size, lines);
+		error = view_remark(v, "%s sampled: %.*s", what, size, lines);
 		lines += size + (lines[size] == '\n');
 	}
 	return error;
 }
 
+/* Why there are none, or not all. */
+static int describe_sampling(
+	const struct profile_reader *r, const struct stalls_counts *c, struct view_result *v)
+{
+	const char *refused = profile_meta(r, META_STALLS_REFUSED);
+
+	if (!c->samples) {
+		v->lacking = "samples of instructions";
+		v->help = refused || profile_meta(r, META_STALLS)
+				  ? "'xpuprof report --stalls' says why"
+				  : "'xpuprof record --stalls' records them";
+	}
+	if (refused)
+		return add_refusals(v,
+			c->windows ? "not all instructions were" : "instructions were not",
+			refused);
+	return c->windows ? 0
+			  : view_remark(v,
+				    "instructions were not sampled: see xpuprof record --stalls");
+}
+
+int stall_flame_describe_none(const struct profile_reader *r, struct view_result *v)
+{
+	const struct stalls_counts none = {0};
+
+	return view_fact(v, "instruction samples", "0") ?: describe_sampling(r, &none, v);
+}
+
 static int add_remarks(struct stall_flame *f)
 {
 	const struct stalls_counts *c = &f->stalls.counts;
-	const char *refused = profile_meta(f->reader, META_STALLS_REFUSED);
 	const struct {
 		uint64_t count;
 		const char *text;
@@ -260,19 +285,8 @@ static int add_remarks(struct stall_flame *f)
 			       "given to the ones next in time"},
 	};
 	char digits[DIGITS_SIZE];
-	int error = 0;
+	int error = describe_sampling(f->reader, c, f->result);
 
-	if (!c->samples) {
-		f->result->lacking = "samples of instructions";
-		f->result->help = refused || profile_meta(f->reader, META_STALLS)
-					  ? "'xpuprof report --stalls' says why"
-					  : "'xpuprof record --stalls' records them";
-	}
-	if (refused)
-		error = add_refusals(f, refused);
-	else if (!c->windows)
-		error = view_remark(
-			f->result, "instructions were not sampled: see xpuprof record --stalls");
 	if (!error && c->windows_joined > 1)
 		error = view_remark(f->result,
 			"samples of %llu stretches of time that follow one another were shared out "

@@ -17,3 +17,5 @@
 
 int stall_flame_build(
 	struct profile_reader *r, const struct view_options *o, struct view_result *ret);
+/* Of a recording without any samples: the facts and remarks that say so, and what is lacking. */
+int stall_flame_describe_none(const struct profile_reader *r, struct view_result *v);

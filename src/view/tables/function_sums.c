@@ -438,19 +438,36 @@ static void put_paths(struct reading *d)
 	}
 }
 
-static int read_kinds(struct reading *d)
+static bool has_stacks(const struct stack_sums *s)
+{
+	for (uint32_t id = 1; id < s->count; id++)
+		if (s->items[id].samples)
+			return true;
+	return false;
+}
+
+static int read_stacks(struct reading *d)
 {
 	struct profile_counts counts = profile_counts(d->reader);
-	int error = interner_new(&d->result->names);
+	int error;
 
 	d->node_count = counts.stack_nodes + 1;
 	d->of_location = calloc((size_t)counts.locations + 1, sizeof(*d->of_location));
 	d->nodes = calloc(d->node_count, sizeof(*d->nodes));
-	if (error || !d->of_location || !d->nodes)
+	if (!d->of_location || !d->nodes)
 		return -ENOMEM;
 	error = launch_path_merge(d->internals, PATH_SHOWN, &d->first);
 	for (d->kind = 0; !error && d->kind < INTERNALS_KINDS; d->kind++)
 		error = sum_kind(d);
+	return error;
+}
+
+static int read_kinds(struct reading *d)
+{
+	int error = interner_new(&d->result->names);
+
+	if (!error && has_stacks(d->stacks))
+		error = read_stacks(d);
 	error = error ?: add_all_without_stack(d);
 	if (!error)
 		put_paths(d);

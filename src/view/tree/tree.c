@@ -42,6 +42,7 @@ struct tree {
 	size_t index_count;
 	struct tree_time total;
 	bool joined;		      /* one time */
+	struct vec(uint64_t) selves;  /* by node, as far as there are any */
 	struct vec(uint64_t) samples; /* by node, as far as there are any */
 	uint32_t *rank;		      /* by frame: its position among them, when they were sorted */
 	size_t ranked;
@@ -113,6 +114,7 @@ void tree_free(struct tree *t)
 	if (!t)
 		return;
 	vec_release(&t->nodes);
+	vec_release(&t->selves);
 	vec_release(&t->samples);
 	vec_release(&t->frames);
 	vec_release(&t->gpu_frames);
@@ -128,6 +130,11 @@ void tree_free(struct tree *t)
 void tree_join_times(struct tree *t)
 {
 	t->joined = true;
+}
+
+bool tree_is_joined(const struct tree *t)
+{
+	return t->joined;
 }
 
 static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint32_t text)
@@ -273,16 +280,32 @@ static int index_children(struct tree *t, uint32_t parent)
 	return 0;
 }
 
+static int push_node(struct tree *t, uint32_t parent, uint32_t frame)
+{
+	const struct tree_node n = {.parent = parent,
+		.frame = frame & (FRAMES_MAX - 1),
+		.gpu = !t->joined && (t->nodes.items[parent].gpu || t->gpu_frames.items[frame])};
+
+	return t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n) ? -ENOMEM : 0;
+}
+
+int tree_add_loose(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node)
+{
+	if (push_node(t, parent, frame))
+		return error_memory(SUBJECT);
+	*ret_node = (uint32_t)t->nodes.count - 1;
+	return 0;
+}
+
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	struct tree_node n = {.parent = parent, .frame = frame & (FRAMES_MAX - 1)}, *above;
+	struct tree_node *above;
 
-	if (t->nodes.count >= UINT32_MAX || large_push(&t->nodes, n))
+	if (push_node(t, parent, frame))
 		return -ENOMEM;
 	above = &t->nodes.items[parent];
 	t->nodes.items[node].next_sibling = above->first_child;
-	t->nodes.items[node].gpu = !t->joined && (above->gpu || t->gpu_frames.items[frame]);
 	above->first_child = node;
 	if (above->wide)
 		return index_put(t, node);
@@ -364,14 +387,21 @@ void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t c
 
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
 {
-	struct tree_node *n = &t->nodes.items[node];
-	uint64_t *total = n->gpu ? &t->total.gpu : &t->total.cpu, sum;
+	uint64_t *total = t->nodes.items[node].gpu ? &t->total.gpu : &t->total.cpu, sum;
 
 	if (__builtin_add_overflow(*total, time, total) ||
 		__builtin_add_overflow(t->total.cpu, t->total.gpu, &sum))
 		return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
-	n->self += time;
+	while (t->selves.count <= node)
+		if (large_push(&t->selves, 0))
+			return error_memory(SUBJECT);
+	t->selves.items[node] += time;
 	return 0;
+}
+
+uint64_t tree_self(const struct tree *t, uint32_t node)
+{
+	return node < t->selves.count ? t->selves.items[node] : 0;
 }
 
 int tree_add_samples(struct tree *t, uint32_t node, uint64_t samples)
@@ -491,36 +521,6 @@ uint32_t tree_frame_rank(const struct tree *t, uint32_t frame)
 	return frame < t->ranked ? t->rank[frame] : frame;
 }
 
-/* Puts the path of a node, turned round, into another tree of the same frames. */
-static int add_reversed(struct tree *reversed, const struct tree *t, uint32_t node)
-{
-	uint32_t at = TREE_ROOT_NODE;
-	uint64_t self = t->nodes.items[node].self, samples = tree_samples(t, node);
-	int error;
-
-	for (; node != TREE_ROOT_NODE; node = t->nodes.items[node].parent) {
-		error = tree_add_child(reversed, at, t->nodes.items[node].frame, &at);
-		if (error)
-			return error;
-	}
-	error = tree_add_time(reversed, at, self);
-	return error || !tree_has_samples(t) ? error : tree_add_samples(reversed, at, samples);
-}
-
-/* The root's frame is there already, as the first of both. */
-static int copy_frames(struct tree *to, const struct tree *from)
-{
-	for (size_t i = 1; i < from->frames.count; i++) {
-		const struct tree_frame *f = &from->frames.items[i];
-		uint32_t frame;
-		int error = tree_add_frame(to, f->kind, f->number, f->name, f->size, &frame);
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 /* Puts a node's children in its place among those of its parent. */
 static void dissolve(struct tree *t, uint32_t id)
 {
@@ -537,12 +537,15 @@ static void dissolve(struct tree *t, uint32_t id)
 	if (last)
 		nodes[last].next_sibling = node->next_sibling;
 	*place = last ? node->first_child : node->next_sibling;
-	parent->self += node->self;
+	if (id < t->selves.count) {
+		t->selves.items[(uint32_t)(parent - nodes)] += t->selves.items[id];
+		t->selves.items[id] = 0;
+	}
 	if (id < t->samples.count) {
 		t->samples.items[(uint32_t)(parent - nodes)] += t->samples.items[id];
 		t->samples.items[id] = 0;
 	}
-	node->self = node->first_child = node->next_sibling = 0;
+	node->first_child = node->next_sibling = 0;
 }
 
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
@@ -556,22 +559,24 @@ void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *))
 			dissolve(t, id);
 }
 
-int tree_reverse(const struct tree *t, struct tree **ret)
+int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame)
 {
-	struct tree *reversed;
-	int error = tree_new(&reversed);
+	size_t count = t->nodes.count;
+	uint32_t child;
+	int error = 0;
 
-	if (error)
-		return error;
-	reversed->joined = t->joined;
-	error = copy_frames(reversed, t);
-	for (uint32_t node = 1; !error && node < t->nodes.count; node++)
-		if (t->nodes.items[node].self)
-			error = add_reversed(reversed, t, node);
-	if (error)
-		tree_free(reversed);
-	else
-		*ret = reversed;
+	for (uint32_t id = 1; !error && id < count; id++) {
+		uint64_t self = tree_self(t, id);
+
+		if (!self || t->frames.items[t->nodes.items[id].frame].kind != kind)
+			continue;
+		error = tree_add_child(t, id, frame, &child);
+		if (error)
+			break;
+		t->selves.items[id] = 0;
+		*(t->nodes.items[id].gpu ? &t->total.gpu : &t->total.cpu) -= self;
+		error = tree_add_time(t, child, self);
+	}
 	return error;
 }
 
@@ -670,8 +675,9 @@ static void forget_time(struct tree *t, uint32_t node)
 {
 	struct tree_node *n = &t->nodes.items[node];
 
-	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= n->self;
-	n->self = 0;
+	*(n->gpu ? &t->total.gpu : &t->total.cpu) -= tree_self(t, node);
+	if (node < t->selves.count)
+		t->selves.items[node] = 0;
 	if (node < t->samples.count)
 		t->samples.items[node] = 0;
 }
@@ -744,12 +750,12 @@ static void add_up_times(const struct tree *t, uint64_t *cpu, uint64_t *gpu)
 	for (size_t i = t->nodes.count - 1; i; i--) {
 		uint64_t *own = nodes[i].gpu ? gpu : cpu;
 
-		own[i] += nodes[i].self;
+		own[i] += tree_self(t, (uint32_t)i);
 		own[nodes[i].parent] += own[i];
 		if (own == cpu)
 			gpu[nodes[i].parent] += gpu[i];
 	}
-	cpu[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	cpu[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_one(const struct tree *t, uint64_t *times)
@@ -757,10 +763,10 @@ static void add_up_one(const struct tree *t, uint64_t *times)
 	const struct tree_node *nodes = t->nodes.items;
 
 	for (size_t i = t->nodes.count - 1; i; i--) {
-		times[i] += nodes[i].self;
+		times[i] += tree_self(t, (uint32_t)i);
 		times[nodes[i].parent] += times[i];
 	}
-	times[TREE_ROOT_NODE] += nodes[TREE_ROOT_NODE].self;
+	times[TREE_ROOT_NODE] += tree_self(t, TREE_ROOT_NODE);
 }
 
 static void add_up_samples(const struct tree *t, uint64_t *samples)

@@ -7,14 +7,15 @@
  *	nodes    a frame under a parent, with children and time of its own; dense ids from 0, the root
  *
  * A node's id is always greater than its parent's, so a pass from the last node to the first sees
- * children before parents. `self` is the time spent in a node and in none of its children. It is
- * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it,
- * is of a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
- * CPU; only the *width* of a frame in a picture is their sum. In a tree of what passed by the
- * clocks of threads there is one time only, and all of it counts as CPU time (tree_join_times).
+ * children before parents. A node's own time (tree_self) was spent in it and in none of its
+ * children. It is CPU time or GPU time, never a mixture: GPU time where the frame of the node, or
+ * of one below it, is of a GPU kind. The two are kept apart in all totals, because work on a GPU
+ * runs beside the CPU; only the *width* of a frame in a picture is their sum. In a tree of what
+ * passed by the clocks of threads there is one time only, and all of it counts as CPU time
+ * (tree_join_times).
  *
- * Made for millions of nodes: 24 bytes each, and an index only for nodes with many children.
- * Owned by whoever called tree_new; one thread at a time.
+ * Made for millions of nodes: 16 bytes each, 8 more where there is time, and an index only for
+ * nodes with many children. Owned by whoever called tree_new; one thread at a time.
  */
 #pragma once
 
@@ -71,9 +72,8 @@ struct tree_node {
 	uint32_t first_child;  /* 0: none */
 	uint32_t next_sibling; /* 0: none */
 	uint32_t frame : 30;
-	uint32_t gpu : 1;  /* `self` is GPU time */
+	uint32_t gpu : 1;  /* its own time (tree_self) is GPU time */
 	uint32_t wide : 1; /* has more children than are looked through */
-	uint64_t self;
 };
 
 struct tree_time {
@@ -122,6 +122,7 @@ int tree_new(struct tree **ret);
 void tree_free(struct tree *t);
 /* Time on GPU frames is no other than that on the rest. Before the first node is added. */
 void tree_join_times(struct tree *t);
+bool tree_is_joined(const struct tree *t);
 
 /* The frame's id, added when new. */
 int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
@@ -132,11 +133,16 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 	enum tree_kind (*classify)(const char *name, size_t size));
 /* The child of `parent` with this frame, added when new. */
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
+/* For trees that are only turned round: a node that stands on its parent without being among its
+ * children, beside others of the same frame. Nothing is looked up. */
+int tree_add_loose(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
 /* Has the nodes of paths of frames, from the root on, brought into the caches as far as they are
  * there, for all paths at once. For speed only: nothing changes. At most TREE_PATHS_MAX. */
 void tree_prefetch(const struct tree *t, const struct tree_path *paths, size_t count);
 /* Adds time to a node; -EOVERFLOW when the tree's total would not fit 64 bits. */
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
+/* Its own time. */
+uint64_t tree_self(const struct tree *t, uint32_t node);
 
 /* Says how many samples the time of a node is known from, beside tree_add_time. A tree where that
  * was said once has them for all its nodes. */
@@ -150,14 +156,11 @@ int tree_sort(struct tree *t);
 /* A number that is less for frames that come first in this order. Those that were not there when
  * the tree was sorted come last. */
 uint32_t tree_frame_rank(const struct tree *t, uint32_t frame);
-/* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf
- * stands on the root. Equal leaves become one: next to the root is what most of the time was spent
- * in, and above that what led there. Nodes without time of their own or above them are left out.
- * Not to be added to with tree_add_texts. */
-int tree_reverse(const struct tree *t, struct tree **ret);
 /* Has what stands on nodes of these frames stand on their parents instead, with their time. The
  * nodes stay, without time or children. Not to be added to afterwards. */
 void tree_dissolve(struct tree *t, bool (*is_chosen)(const struct tree_frame *));
+/* Has time of nodes of a kind, their own, stand on a child with this frame instead. */
+int tree_raise(struct tree *t, enum tree_kind kind, uint32_t frame);
 /* Hands out what all nodes stand on, to be freed; the tree has its frames left. */
 void tree_take_nodes(struct tree *t, struct tree_path_node **ret, uint32_t *ret_count);
 

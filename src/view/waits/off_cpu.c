@@ -119,6 +119,7 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 	v.options.by = view_by_task(o);
 	view_one_time(ret, "waiting");
 	slice_part_begin(&part, o->sums, r);
+	part.events = (uint64_t)1 << EVENT_WAIT;
 	while (!error && (more = profile_reader_next(r, &event)))
 		if (more < 0)
 			error = more;

@@ -30,7 +30,7 @@ void wall_events_init(struct wall_events *e, const struct profile_reader *r,
 
 static void forget_stretch(struct wall_events *e)
 {
-	e->waits.count = e->samples.count = e->runs.count = 0;
+	e->waits.count = e->samples.count = e->runs.count = e->works.count = 0;
 	e->gpu_waits.count = e->calls.count = e->copies.count = 0;
 }
 
@@ -46,6 +46,7 @@ void wall_events_release(struct wall_events *e)
 	vec_release(&e->waits);
 	vec_release(&e->samples);
 	vec_release(&e->runs);
+	vec_release(&e->works);
 	vec_release(&e->gpu_waits);
 	vec_release(&e->lanes);
 	vec_release(&e->calls);
@@ -111,6 +112,16 @@ static void drop_later(struct wall_events *e)
 #undef DROP_OF
 }
 
+/* Runs are in the order of their works. */
+static void drop_works(struct wall_events *e)
+{
+	for (uint32_t n = 0; n < e->runs.count; n++) {
+		e->works.items[n] = e->works.items[e->runs.items[n].key];
+		e->runs.items[n].key = n;
+	}
+	e->works.count = e->runs.count;
+}
+
 /* Leaves the later part of the stretch to the next reading. What begins at one time cannot be
  * divided. */
 static void cut_short(struct wall_events *e)
@@ -126,6 +137,7 @@ static void cut_short(struct wall_events *e)
 		}
 		e->to_ns = first + (last - first) / 4 * 3 + 1;
 		drop_later(e);
+		drop_works(e);
 	}
 }
 
@@ -296,10 +308,24 @@ static int add_run(
 		error = note_launch(e, &key);
 	if (error || !is_here(e, run.start_ns, run.end_ns))
 		return error;
-	error = keys_add(&e->keys, &key, &run.key);
-	error = error ?: lane_of(e, w, op, &run.lane);
-	if (!error && vec_push(&e->runs, run))
+	error = lane_of(e, w, op, &run.lane);
+	run.key = (uint32_t)e->works.count;
+	if (!error &&
+		(vec_push(&e->works, (struct wall_work){.whole = key}) || vec_push(&e->runs, run)))
 		error = error_memory(SUBJECT);
+	return error;
+}
+
+int wall_events_work_key(struct wall_events *e, uint32_t work, uint32_t *ret)
+{
+	struct wall_work *w = &e->works.items[work];
+	int error = 0;
+
+	if (!w->key) {
+		error = keys_add(&e->keys, &w->whole, ret);
+		w->key = error ? 0 : *ret + 1;
+	}
+	*ret = w->key - 1;
 	return error;
 }
 

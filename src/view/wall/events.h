@@ -86,6 +86,12 @@ struct wall_copy {
 	uint32_t op;
 };
 
+/* What a run is. Most are nobody's wait: only the others get a key. */
+struct wall_work {
+	struct gather_key whole;
+	uint32_t key; /* plus 1; 0: none yet */
+};
+
 struct wall_events {
 	const struct profile_reader *reader; /* has all tables after the first reading */
 	const struct view_options *options;  /* NULL: keys are whole ones */
@@ -107,7 +113,8 @@ struct wall_events {
 	struct map observed; /* processes (ids) whose work is not recorded, only their calls */
 	struct vec(struct wall_wait) waits; /* by thread and start, apart from each other */
 	struct vec(struct wall_sample) samples;
-	struct vec(struct gpu_run) runs;
+	struct vec(struct gpu_run) runs; /* their keys are indices of `works` */
+	struct vec(struct wall_work) works;
 	struct vec(struct gpu_wait) gpu_waits; /* by thread and start, apart from each other */
 	struct vec(struct gpu_lane) lanes;
 	struct map lane_of_op; /* op << 1 | any_stream -> lane, of work on its op's stream */
@@ -128,6 +135,8 @@ void wall_events_release(struct wall_events *e);
  */
 int wall_events_first(struct wall_events *e, struct profile_reader *r);
 int wall_events_next(struct wall_events *e);
+/* The key of a run's work. 0 or -ENOMEM with error_text. */
+int wall_events_work_key(struct wall_events *e, uint32_t work, uint32_t *ret);
 /* 0, or -EOVERFLOW with error_text. */
 int wall_add_up(uint64_t *sum_ns, uint64_t ns);
 /* Whether it is not known what this thread's GPU waits were for. */

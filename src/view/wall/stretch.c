@@ -110,6 +110,20 @@ static int sum_sample(struct wall_events *e, const struct wall_sample *s)
 	return wall_add_up(&t->samples_ns, s->period_ns) ?: hand_sample(e, s, kind == SAMPLE_SEEN);
 }
 
+/* Part of a wait, with the number of the work that it was for. */
+static int hand_gpu(void *events, uint64_t key, uint64_t from_ns, uint64_t to_ns)
+{
+	struct wall_events *e = events;
+	uint32_t what = (uint32_t)key, number = 0;
+	int error = 0;
+
+	if (what >= GPU_WAIT_WORK) {
+		error = wall_events_work_key(e, what - GPU_WAIT_WORK, &number);
+		what = GPU_WAIT_WORK + number;
+	}
+	return error ?: e->receiver->gpu(e->receiver->arg, key >> 32 << 32 | what, from_ns, to_ns);
+}
+
 /* The list has an entry for every thread. */
 static int add_known_threads(struct wall_events *e)
 {
@@ -123,7 +137,7 @@ static int add_known_threads(struct wall_events *e)
 
 int wall_stretch_sum(struct wall_events *e)
 {
-	const struct gpu_wait_parts parts = {e->receiver->arg, e->receiver->gpu};
+	const struct gpu_wait_parts parts = {e, hand_gpu};
 	int error = add_known_threads(e);
 
 	for (size_t n = 0; !error && n < e->waits.count; n++)

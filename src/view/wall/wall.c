@@ -396,18 +396,6 @@ static void release(struct wall *v)
 	wall_events_release(&v->events);
 }
 
-static int read_events(struct wall *v, struct profile_reader *r)
-{
-	int error = stalls_init(&v->stalls, r, &v->options, NULL), more = 0;
-
-	profile_reader_clip(r, NULL); /* times are divided by all that a thread did */
-	for (more = error ?: wall_events_first(&v->events, r); !error && more > 0;
-		more = error ?: wall_events_next(&v->events))
-		error = wall_stretch_sum(&v->events);
-	error = error ?: more;
-	return error ?: stalls_finish(&v->stalls);
-}
-
 static bool skips_all(const void *arg, uint64_t chunk)
 {
 	(void)arg;
@@ -426,6 +414,36 @@ static int read_tables(struct profile_reader *r)
 	while ((more = profile_reader_next(r, &event)) > 0)
 		continue;
 	return more;
+}
+
+/* Whether instructions were sampled: only then each launch matters. */
+static int find_windows(const struct profile_reader *r, bool *ret)
+{
+	struct profile_reader *again;
+	int error = profile_reader_open_beside(&again, r);
+
+	if (error)
+		return error;
+	error = read_tables(again);
+	*ret = profile_window(again, 1);
+	profile_reader_close(again);
+	return error;
+}
+
+static int read_events(struct wall *v, struct profile_reader *r)
+{
+	bool sampled = false;
+	int error = stalls_init(&v->stalls, r, &v->options, NULL), more = 0;
+
+	error = error ?: find_windows(r, &sampled);
+	if (!sampled)
+		v->events.stalls = NULL;
+	profile_reader_clip(r, NULL); /* times are divided by all that a thread did */
+	for (more = error ?: wall_events_first(&v->events, r); !error && more > 0;
+		more = error ?: wall_events_next(&v->events))
+		error = wall_stretch_sum(&v->events);
+	error = error ?: more;
+	return error ?: stalls_finish(&v->stalls);
 }
 
 /* Instead of all events. */
