@@ -417,7 +417,8 @@ static int stop_at_end(struct profile_reader *r, size_t left)
 		return stop(r, "ends in the middle of the chunk at byte %llu",
 			(unsigned long long)r->start);
 	if (!r->ended)
-		return stop(r, "ends at byte %llu without an end mark: the recording was cut short",
+		return stop(r,
+			"ends at byte %llu without an end mark: the recording goes on, or was cut short",
 			(unsigned long long)r->start);
 	return 0;
 }

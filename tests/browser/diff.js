@@ -11,8 +11,10 @@ const [xpuprof, folder, first, second] = process.argv.slice(2);
 const RED = [0xf7, 0xb7, 0x99], PALE = [0xe8, 0xe6, 0xe1];
 
 // The colour of the canvas at a place of the window.
+// When what was asked for is drawn.
 function colourAt(page, x, y) {
-	return page.evaluate(([x, y]) => {
+	return page.evaluate(async ([x, y]) => {
+		await new Promise(then => requestAnimationFrame(() => requestAnimationFrame(then)));
 		const canvas = document.querySelector("canvas"), bounds = canvas.getBoundingClientRect();
 		const scale = canvas.width / bounds.width;
 		return Array.from(canvas.getContext("2d").getImageData((x - bounds.left) * scale, (y - bounds.top) * scale, 1, 1).data).slice(0, 3);

@@ -44,7 +44,7 @@ recorded names
 is "$status: $(field '"\n".join("%s %d" % (k["name"], k["count"]) for k in sorted(r["kernels"], key=lambda k: k["name"], reverse=True))')" \
 	"0: $(printf 'scale 67\nempty 66\nadd 67')" "kernels and queues that come and go keep their names"
 recorded disorder
-is "$status: $(field "[(k['name'], k['count']) for k in r['kernels']], $whole")" "0: [('scale', 20), ('add', 20)] 0 {}" \
+is "$status: $(field "sorted((k['name'], k['count']) for k in r['kernels']), $whole")" "0: [('add', 20), ('scale', 20)] 0 {}" \
 	"so do commands out of order"
 recorded threads
 is "$status: $(field "r['works'], $whole")" "0: 400 0 {}" "and four threads"
