@@ -418,7 +418,8 @@ static int stop_at_end(struct profile_reader *r, size_t left)
 			(unsigned long long)r->start);
 	if (!r->ended)
 		return stop(r,
-			"ends at byte %llu without an end mark: the recording goes on, or was cut short",
+			"ends at byte %llu without an end mark: the recording goes on, or was cut "
+			"short",
 			(unsigned long long)r->start);
 	return 0;
 }

@@ -1394,7 +1394,7 @@ static uint64_t bytes_that_make_sense(uint64_t *ret_samples)
 		;
 	CHECK(!more && profile_reader_incomplete(r));
 	CHECK(sscanf(profile_reader_incomplete(r), "ends at byte %llu without", &at) == 1);
-	CHECK(strstr(profile_reader_incomplete(r), ": the recording goes on, or was cut short") != NULL);
+	CHECK(strstr(profile_reader_incomplete(r), ": the recording goes on, or was cut") != NULL);
 	*ret_samples = profile_reader_sums(r).samples;
 	profile_reader_close(r);
 	return at;
