@@ -791,8 +791,8 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	gaps_release(&g);
 	g = (struct gaps){0};
 	summary.calls = GAP_EVENTS_MAX;
-	CHECK(gaps_read(&g, &internals, &summary) == 0 && g.gaps.count == 32);
-	CHECK(g.events.parts.length_ns / 1000 == 25);
+	CHECK(gaps_read(&g, &internals, &summary) == 0 && g.gaps.count == 16);
+	CHECK(g.events.parts.length_ns / 1000 == 20);
 	gaps_release(&g);
 	internals_release(&internals);
 	profile_reader_close(r);

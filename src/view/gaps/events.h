@@ -26,9 +26,9 @@
 #include "profile/chunk_times.h"
 
 #define GAP_EVENTS_MAX ((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
-/* Of recordings with more so many are looked at: the time that this takes, and the memory, are half
- * of what the largest takes that is looked at whole. */
-#define GAP_EVENTS_PART (GAP_EVENTS_MAX / 2)
+/* Of recordings with more so many are looked at: the time that this takes, and the memory, are two
+ * fifths of what the largest takes that is looked at whole. */
+#define GAP_EVENTS_PART (GAP_EVENTS_MAX / 5 * 2)
 #define GAP_PARTS_COUNT 16
 
 /* Which part of the time is looked at. All zero: everything. */
