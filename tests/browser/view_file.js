@@ -243,6 +243,7 @@ async function main() {
 	const browser = await launch(), p = new FilePage(recording);
 	await p.open(browser);
 	ok((await p.page.locator("#reading").innerText()).includes("ranges are in steps of"), "it says how fine it is");
+	is(await p.page.locator("#hide").getAttribute("placeholder"), "name", "and offers no libraries to be left out, which it does not know");
 	await p.page.screenshot({path: path.join(folder, "file.png")});
 	for (const view of ["merge", "gpu", "cpu"])
 		for (const range of [null, someRange(), someRange()])

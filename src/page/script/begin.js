@@ -126,6 +126,8 @@ function showReading(newer) {
 	if (data) {
 		byId("reading").hidden = false;
 		byId("reading").textContent = fineText();
+		byId("hide").setAttribute("placeholder", "name");
+		byId("hide").title = "Functions that have it in their names";
 		return;
 	}
 	about.percent_read = newer.percent_read;

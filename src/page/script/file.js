@@ -207,7 +207,7 @@ function fineText() {
 	const {sums, axis: columns} = data, older = sums.ages.length || columns.ages.length ? "; what is older is coarser, to keep the file small" : "";
 	return `A file: ranges are in steps of ${timeText(sums.slice_ns)}${agesText(sums, sums.slice_ns)}, the time axis in columns of ` +
 		timeText(about.column_ns) + agesText(columns, about.column_ns) + older + ". Not in it: reports and other views of a range, flame graphs of " +
-		"iterations, instructions of kernels, which 'xpuprof view' has.";
+		"iterations, instructions of kernels, what library a function is of, which 'xpuprof view' has.";
 }
 
 // Views whose ranges it can show; the others are pictures of the whole.
