@@ -19,21 +19,20 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/apis.h"
 #include "inject/bursts.h"
 #include "inject/library.h"
+#include "inject/own_thread.h"
 #include "inject/stack_end.h"
 #include "inject/space.h"
 
-#define TICK_NS	    100000000ull
-#define IDLE_NS	    1000000000ull
-#define ROOM_NS	    1000000000ull /* patience with a full ring */
-#define FINISH_NS   5000000000ull /* patience of the ending process with us */
-#define STACK_BYTES (1u << 20)
+#define TICK_NS	  100000000ull
+#define IDLE_NS	  1000000000ull
+#define ROOM_NS	  1000000000ull /* patience with a full ring */
+#define FINISH_NS 5000000000ull /* patience of the ending process with us */
 
 static struct {
 	uint64_t flushed_ns;
@@ -267,22 +266,7 @@ static void *collector_main(void *context)
 
 int collector_start(void)
 {
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
-	error = pthread_attr_init(&attributes);
-	if (error)
-		return -error;
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attributes, collector_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
+	return own_thread_start(collector_main, NULL);
 }
 
 void collector_finish(void)

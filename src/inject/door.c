@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,10 +23,10 @@
 #include "inject/hooks.h"
 #include "inject/library.h"
 #include "inject/own_page.h"
+#include "inject/own_thread.h"
 
-#define LETTER_MS   2000
-#define NAMES	    64
-#define STACK_BYTES (1u << 20)
+#define LETTER_MS 2000
+#define NAMES	  64
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -307,22 +305,9 @@ static void *keep_door(void *door)
 void door_keep(void)
 {
 	static struct door door;
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
 
 	if (door_open(&door, DOOR_OF_PROGRAM))
 		return;
-	if (pthread_attr_init(&attributes)) {
+	if (own_thread_start(keep_door, &door))
 		door_close(&door);
-		return;
-	}
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, keep_door, &door))
-		door_close(&door);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 }

@@ -418,6 +418,13 @@ def check_growth():
     tap.result(viewer.status == 0, "Ctrl-C ends it", viewer.status)
 
 
+def await_file(path):
+    for _ in range(500):
+        if os.path.exists(path):
+            break
+        time.sleep(0.01)
+
+
 def check_sudo():
     """Under sudo the browser is the caller's, at home there."""
     if os.getuid():
@@ -434,10 +441,7 @@ def check_sudo():
                    "SUDO_UID": str(nobody.pw_uid), "SUDO_GID": str(nobody.pw_gid), "SUDO_USER": "nobody"}
     environment.pop("XDG_RUNTIME_DIR", None)
     with subprocess.Popen([tap.PROGRAM, "view", "open/random.xpu"], stdout=subprocess.DEVNULL, env=environment) as process:
-        for _ in range(500):
-            if os.path.exists("open/whose"):
-                break
-            time.sleep(0.01)
+        await_file("open/whose")
         process.send_signal(signal.SIGTERM)
     with open("open/whose", encoding="utf-8") as f:
         whose = f.read()
@@ -462,10 +466,7 @@ def check_command():
     environment = {**os.environ, "DISPLAY": ":1", "PATH": os.path.abspath("bin") + ":" + os.environ["PATH"], "XDG_RUNTIME_DIR": os.getcwd()}
     with subprocess.Popen([tap.PROGRAM, "view", "random.xpu"], stdout=subprocess.PIPE, text=True, env=environment) as process:
         address = process.stdout.readline().strip()
-        for _ in range(500):
-            if os.path.exists("opened"):
-                break
-            time.sleep(0.01)
+        await_file("opened")
         process.send_signal(signal.SIGTERM)
     with open("opened", encoding="utf-8") as f:
         arguments, mode, page = f.read().split("\n", 2)

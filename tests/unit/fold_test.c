@@ -10,7 +10,7 @@
 #include "folder.h"
 #include "profile/writer.h"
 #include "random.h"
-#include "tap.h"
+#include "trees.h"
 #include "view/fold/event_nodes.h"
 #include "view/tree/reverse.h"
 
@@ -221,29 +221,6 @@ static uint64_t plain_least(const struct profile_reader *done, const struct view
 	tree_free(code);
 	profile_reader_close(r);
 	return tree_sizes_least(&sizes, o->node_max);
-}
-
-/* A line for each node with time. */
-static void write_tree(struct tree *t, struct buf *text)
-{
-	struct tree_totals totals;
-	struct tree_walk w;
-
-	CHECK(!tree_sort(t) && !tree_totals_init(&totals, t));
-	w = tree_walk_begin(t);
-	while (tree_walk_next(&w)) {
-		const struct tree_frame *f = &tree_frames(t)[tree_nodes(t)[w.node].frame];
-		struct tree_time own = tree_totals_of(&totals, w.node);
-
-		w.skip_children = !(own.cpu + own.gpu);
-		if (!w.skip_children)
-			buf_printf(text, "%u %d %u %s %llu %llu %llu %llu\n", w.depth, f->kind,
-				f->number, f->name, (unsigned long long)own.cpu,
-				(unsigned long long)own.gpu, (unsigned long long)own.samples,
-				(unsigned long long)tree_self(t, w.node));
-	}
-	tree_totals_release(&totals);
-	CHECK(!text->failed);
 }
 
 static void leave_out(struct tree *t, uint64_t least)

@@ -2,31 +2,12 @@
 /* Trees turned round, beside a twin that turns each path round by itself. */
 #include "view/tree/reverse.h"
 
-#include "base/buf.h"
 #include "random.h"
-#include "tap.h"
+#include "trees.h"
 
 #define PATHS  3000
 #define FRAMES 12
 #define LEVELS 9
-
-static struct tree *new_tree(void)
-{
-	struct tree *t = NULL;
-
-	CHECK(!tree_new(&t));
-	return t;
-}
-
-static uint32_t child(
-	struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number, const char *name)
-{
-	uint32_t frame = 0, node = 0;
-
-	CHECK(!tree_add_frame(t, kind, number, name, strlen(name), &frame));
-	CHECK(!tree_add_child(t, parent, frame, &node));
-	return node;
-}
 
 static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
 {
@@ -122,25 +103,6 @@ static uint64_t leave_out_plainly(struct tree *t, size_t node_max, uint64_t *ret
 	if (least > 1)
 		CHECK(!tree_leave_out(t, least, ret_count));
 	return least;
-}
-
-static void write_tree(struct tree *t, struct buf *text)
-{
-	struct tree_totals totals;
-	struct tree_walk w;
-
-	CHECK(!tree_sort(t) && !tree_totals_init(&totals, t));
-	w = tree_walk_begin(t);
-	while (tree_walk_next(&w)) {
-		const struct tree_frame *f = &tree_frames(t)[tree_nodes(t)[w.node].frame];
-		struct tree_time own = tree_totals_of(&totals, w.node);
-
-		buf_printf(text, "%u %d %s %llu %llu %llu %llu\n", w.depth, f->kind, f->name,
-			(unsigned long long)own.cpu, (unsigned long long)own.gpu,
-			(unsigned long long)own.samples, (unsigned long long)tree_self(t, w.node));
-	}
-	tree_totals_release(&totals);
-	CHECK(!text->failed);
 }
 
 static void check_same(struct tree *a, struct tree *b)

@@ -3,26 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "tap.h"
-#include "view/tree/tree.h"
-
-static struct tree *new_tree(void)
-{
-	struct tree *t = NULL;
-
-	CHECK(!tree_new(&t));
-	return t;
-}
-
-static uint32_t child(
-	struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number, const char *name)
-{
-	uint32_t frame = 0, node = 0;
-
-	CHECK(!tree_add_frame(t, kind, number, name, strlen(name), &frame));
-	CHECK(!tree_add_child(t, parent, frame, &node));
-	return node;
-}
+#include "trees.h"
 
 static void a_new_tree_has_a_root_and_no_time(void)
 {

@@ -15,7 +15,6 @@
 #include "inject/cupti/armed.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,9 +27,9 @@
 #include "inject/door.h"
 #include "inject/hooks.h"
 #include "inject/launches.h"
+#include "inject/own_thread.h"
 #include "vendor/nvidia/environment.h"
 
-#define STACK_BYTES (1u << 20)
 #define LONG_NS	    3600000000000ull
 #define GIVE_WAY_NS 1000000000ull
 #define POLL_NS	    1000000
@@ -198,25 +197,6 @@ static void *retire(void *unused)
 	return NULL;
 }
 
-static bool start_thread(void)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
-	if (pthread_attr_init(&attributes))
-		return false;
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attributes, retire, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return !error;
-}
-
 /* ---- the beginning ---- */
 
 static bool is_wanted(void)
@@ -285,10 +265,10 @@ void armed_begin(void)
 		hooks_add(&hooks, false) || hooks_add_exit())
 		return;
 	set_state(DOOR_ARMS_BUSY);
-	if (start_thread())
-		await_context();
-	else
+	if (own_thread_start(retire, NULL))
 		set_state(DOOR_UNARMED);
+	else
+		await_context();
 }
 
 /* ---- a recorder's library ---- */

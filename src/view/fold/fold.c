@@ -29,7 +29,6 @@
 #define CUTS_MIN     4 /* so many have columns in any case */
 #define CUTS_MAX     16
 #define CELLS_MAX    ((size_t)8 << 20) /* of 8 bytes: codes by cut, where there are several */
-#define LOOSE_SUMS   8		       /* of a code, at most */
 #define AHEAD	     16		       /* sums, of which what is looked up is asked for */
 
 /* What stands below and above the code. */
