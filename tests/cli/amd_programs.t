@@ -75,7 +75,9 @@ run xpuprof export --to folded --view gpu p.xpu
 has "$out" ";on_stream;launch_small;hipLaunchKernel;[GPU_Kernel]small " "with their stacks"
 recorded forks
 is "$status $out $(field "$gpu_losses, $without, r['works']")" "0 0 {} 0 0 100" "children that come and go with work under way harm nobody"
+# The thread that launches may be in the middle of a record as the runtime's own thread ends the program.
 recorded dies
-is "$status $(field "$gpu_losses, r['works'] >= 50, r['incomplete']")" "134 {} True None" "a program that dies of a kernel ends as it would alone, and is recorded until then"
+cut='{k: n for k, n in r["losses"].items() if n and k.startswith("gpu") and (k, n) != ("gpu_abandoned", 1)}'
+is "$status $(field "$cut, r['works'] >= 50, r['incomplete']")" "134 {} True None" "a program that dies of a kernel ends as it would alone, and is recorded until then"
 has "$err" "Memory access fault" "with what its runtime said"
 done_testing

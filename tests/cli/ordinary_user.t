@@ -298,8 +298,9 @@ def check_times():
     own, child, system = map(float, r.out.split())
     have = sorted(p["cpu_ns"] / 1e9 for p in r.report["processes"])
     notes = [r.out, have, r.losses]
-    # What the first ran before it became the program is in the one and not the other.
-    tap.result(len(have) == 2 and abs(have[0] / child - 1) < 0.02 and own - 0.1 < have[1] < own * 1.02,
+    # What the first ran before it became the program is in the one and not the other. On a virtual machine time between two
+    # switches has what the host took in it, which getrusage() leaves out.
+    tap.result(len(have) == 2 and -0.02 < have[0] / child - 1 < 0.06 and own - 0.1 < have[1] < own * 1.06,
                "processes have the CPU time that the kernel says, short threads included", *notes)
     kernel = sum(n for stack, n in r.folded if "[kernel, not sampled]" in stack) / 1e6
     tap.result(abs(kernel - system) < 0.2 * system, "time in the kernel has a row of its own", kernel, *notes)
