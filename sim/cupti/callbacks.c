@@ -260,10 +260,21 @@ SIM_EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHand
 	return want_range(subscriber, domain, cbid, cbid + 1, enable);
 }
 
+static void follow_whole(bool on)
+{
+	if (xpuprof_sim_tools.whole && !on)
+		xpuprof_sim_tools.cuts++;
+	xpuprof_sim_tools.whole = on;
+}
+
 SIM_EXPORT CUptiResult cuptiEnableDomain(
 	uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
 {
-	return want_range(subscriber, domain, 0, ids_of(domain), enable);
+	CUptiResult result = want_range(subscriber, domain, 0, ids_of(domain), enable);
+
+	if (!result && domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		follow_whole(enable);
+	return result;
 }
 
 SIM_EXPORT CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber)
@@ -318,6 +329,7 @@ SIM_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	if (!ours(subscriber))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	want_nothing();
+	xpuprof_sim_tools.whole = false;
 	cb.subscribed = false;
 	return CUPTI_SUCCESS;
 }

@@ -24,17 +24,24 @@ static uint32_t new_correlation(void)
 	return id;
 }
 
+static void begin_outermost(struct sim_thread *t)
+{
+	struct sim_tools *tools = &xpuprof_sim_tools;
+	bool active = atomic_load_explicit(&tools->active, memory_order_relaxed);
+
+	t->correlation = !active ? 0 : t->stuck ? t->stuck : new_correlation();
+	t->whole = atomic_load_explicit(&tools->whole, memory_order_relaxed);
+	t->cuts = atomic_load_explicit(&tools->cuts, memory_order_relaxed);
+	if (atomic_load_explicit(&tools->queued, memory_order_relaxed))
+		t->called_ns = sim_now();
+}
+
 static void report_enter(struct sim_call *call)
 {
 	struct sim_thread *t = &sim_thread;
 
-	if (++t->depth == 1) {
-		bool active = atomic_load_explicit(&xpuprof_sim_tools.active, memory_order_relaxed);
-
-		t->correlation = active ? new_correlation() : 0;
-		if (atomic_load_explicit(&xpuprof_sim_tools.queued, memory_order_relaxed))
-			t->called_ns = sim_now();
-	}
+	if (++t->depth == 1)
+		begin_outermost(t);
 	if (t->in_callback ||
 		!atomic_load_explicit(&xpuprof_sim_tools.callbacks[call->domain][call->cbid],
 			memory_order_relaxed))
@@ -52,8 +59,14 @@ void xpuprof_sim_enter(struct sim_call *call)
 		xpuprof_sim_tools.inside++;
 }
 
+/* As CUPTI 13.0 (tests/gpu/correlation_ids.c): where callbacks of all the driver's calls were
+ * switched off as a whole while the thread was in a call, it never leaves that call's id. */
 void xpuprof_sim_exit(struct sim_call *call)
 {
+	struct sim_thread *t = &sim_thread;
+
+	if (t->depth == 1 && t->whole && t->cuts != xpuprof_sim_tools.cuts)
+		t->stuck = t->correlation;
 	if (call->domain == SIM_DRIVER && !--sim_thread.inside)
 		xpuprof_sim_tools.inside--;
 	if (call->entered)

@@ -85,6 +85,9 @@ struct sim_thread {
 	unsigned int inside; /* of those of the driver, between their callbacks */
 	bool in_callback;
 	uint32_t correlation;
+	uint32_t stuck;	    /* 0, or the id that all its calls have (xpuprof_sim_exit) */
+	uint32_t cuts;	    /* when the outermost call began */
+	bool whole;	    /* so too */
 	uint64_t called_ns; /* when the outermost call began, while queued times are wanted */
 	CUcontext contexts[SIM_CONTEXT_DEPTH];
 	unsigned int context_count;

@@ -86,6 +86,10 @@ struct sim_tools {
 	_Atomic uint8_t sampled;   /* some context's instructions are sampled */
 	_Atomic uint8_t unsampled; /* enum sim_unsampled */
 	_Atomic int inside;	   /* threads in calls of the driver */
+	/* Callbacks of all the driver's calls are on since they came as a whole; how often they
+	 * went so. */
+	_Atomic uint8_t whole;
+	_Atomic uint32_t cuts;
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];
 

@@ -4,7 +4,7 @@
 On the simulated CUDA, whose CUPTI, as NVIDIA's, refuses records of kernels as long as a program is armed, and hangs for good if
 that ends while another thread is in a call of the driver. tests/gpu/joined_stalls.py does some of it on a real GPU.
 
-usage: armed.t [alone|stalls|plain|once|place|contexts|threads|never|early|others|kills...]"""
+usage: armed.t [alone|stalls|plain|waits|place|contexts|threads|never|early|others|kills...]"""
 import os
 import random
 import re
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import (LIBRARY, ROUNDS, SIMULATED, TARGET, end_well, has_library, kill_recorders, lost, record, record_joined, report, run_parts,
+from joining import (LIBRARY, ONE_THREAD, ROUNDS, SIMULATED, TARGET, WAITS, calls_have_their_work, end_well, has_library, kill_recorders, lost, record, record_joined, report, run_parts,
                      running, state_of, text_of, wait_for, whole, why_not)
 from joining_stalls import HELD, begun, ends, held_ms, recording, report_stalls, sampled, stalls
 
@@ -49,30 +49,7 @@ while True:
 """
 
 # Launches and replays, until SIGTERM, and has closed all descriptors of ours.
-CLOSES = r"""
-import ctypes, os, signal, sys, time
-cuda = ctypes.CDLL("libcuda.so.1")
-p = ctypes.c_void_p
-context, module, stream, graph, replay = p(), p(), p(), p(), p()
-direct, node = p(), p()
-text = b".version 7.0\n.target sm_70\n.address_size 64\n" + b"".join(
-    b".visible .entry %s(.param .u64 a) { ret; }\n" % name for name in (b"direct_us20", b"node_us20"))
-def call(name, *arguments):
-    result = getattr(cuda, name)(*arguments)
-    assert not result, (name, result)
-def launch(function):
-    call("cuLaunchKernel", function, 64, 1, 1, 32, 1, 1, 0, stream, None, None)
-call("cuInit", 0)
-call("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
-call("cuModuleLoadData", ctypes.byref(module), text)
-call("cuModuleGetFunction", ctypes.byref(direct), module, b"direct_us20")
-call("cuModuleGetFunction", ctypes.byref(node), module, b"node_us20")
-call("cuStreamCreate", ctypes.byref(stream), 1)
-call("cuStreamBeginCapture_v2", stream, 2)
-launch(node)
-call("cuStreamEndCapture", stream, ctypes.byref(graph))
-call("cuGraphInstantiateWithFlags", ctypes.byref(replay), graph, ctypes.c_uint64(0))
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+CLOSES = ONE_THREAD + r"""
 print("ready", flush=True)
 time.sleep(0.5)
 os.closerange(100, 1024)
@@ -83,7 +60,6 @@ while True:
     call("cuStreamSynchronize", stream)
     time.sleep(0.001)
 """
-
 
 # Forks when it is armed, and its child forks again, many times; says whether that was fast.
 FORKS_AGAIN = r"""
@@ -168,7 +144,7 @@ def check_alone():
         alone, with_it = said_by(TARGET, "launch", "200", variables=faults), said_by(TARGET, "launch", "200",
                                                                                     variables={**faults, **prepared, **ARMED})
         tap.result(alone == with_it and not alone[0], f"so it does where CUPTI does not let it be armed ({fault})", alone, with_it)
-    for value in ("", "0", "yes"):
+    for value in ("", "0", "yes", "once"):
         with armed(ROUNDS, "--pause", "1000", variables={"XPUPROF_ARMED": value}) as program:
             wait_for(lambda: "xpuprof-idle" in threads(program.pid))
             time.sleep(0.3)
@@ -220,17 +196,14 @@ def check_plain():
             tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
 
 
-def check_once():
-    with armed(ROUNDS, "--threads", "2", "--pause", "1000", variables={"XPUPROF_ARMED": "once"}) as program:
-        wait_for(lambda: has_cupti(program.pid) and "xpuprof-arms" not in threads(program.pid))
-        time.sleep(0.3)
-        tap.result(not holds_place(program.pid), "armed once: others can sample the GPU", state_of(program.pid))
-        done = record_joined(program.pid, seconds=1)
-        whole("armed once")
-        tap.result("was armed" not in done.stderr, "any recording begins at once", done.stderr)
-        wait_for(lambda: not has_library(program.pid))
-        complete("armed once, then with --stalls", record_joined(program.pid, "--stalls", seconds=1.5), "count_a_us5", "count_b_us3")
-        tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
+def check_waits():
+    """One thread does all, also where the context is made, and is in a call most of the time."""
+    with armed(sys.executable, "-c", WAITS) as program:
+        wait_for(lambda: is_armed(program.pid))
+        for what, options in (("an armed program of one thread", ()), ("recorded again", ()), ("and with --stalls", ("--stalls",))):
+            record_joined(program.pid, *options, seconds=1)
+            calls_have_their_work(what)
+            wait_for(lambda: not has_library(program.pid))
 
 
 def check_place():
@@ -372,7 +345,7 @@ def check_kills():
 
 
 def check():
-    run_parts(check_alone, check_stalls, check_plain, check_once, check_place, check_contexts, check_threads, check_never, check_early, check_others,
+    run_parts(check_alone, check_stalls, check_plain, check_waits, check_place, check_contexts, check_threads, check_never, check_early, check_others,
               check_kills)
 
 

@@ -4,7 +4,7 @@
 CUPTI hangs for good if sampling is switched while another thread is in a call of the driver: then nothing is sampled here, and
 the library never leaves. tests/gpu/joined_stalls.py does the same on a real GPU.
 
-usage: joined_stalls.t [options|rounds|plain|prepared|calls|forks|contexts|ends...]"""
+usage: joined_stalls.t [options|rounds|plain|waits|prepared|calls|forks|contexts|ends...]"""
 import os
 import re
 import signal
@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import (ROUNDS, end_well, has_library, is_left, lost, record_joined, report, run_parts, running, state_of, text_of,
+from joining import (ROUNDS, WAITS, calls_have_their_work, end_well, has_library, is_left, lost, record_joined, report, run_parts, running, state_of, text_of,
                      wait_for, whole, why_not)
 from joining_stalls import HELD, begun, ends, held_ms, record_sampled, recording, report_stalls, sampled, stalls, stays
 
@@ -69,6 +69,15 @@ def recorded_once(program, time_of):
     tap.result(state_of(program.pid)[2] == ["/memfd:xpuprof-stay"] and not has_library(program.pid),
                f"only a page stays, for the {time_of} time", state_of(program.pid))
     return done
+
+
+def check_waits():
+    """A thread is in a call of the driver when the library leaves; and the next one comes."""
+    with running(sys.executable, "-c", WAITS) as program:
+        for what in ("a program that waits", "recorded again"):
+            record_joined(program.pid, "--stalls", seconds=1.5)
+            calls_have_their_work(what)
+            wait_for(lambda: is_left(program.pid))
 
 
 def check_prepared():
@@ -129,7 +138,7 @@ def check_ends():
 
 
 def check():
-    run_parts(check_options, check_rounds, check_plain, check_prepared, check_calls, check_forks, check_contexts, check_ends)
+    run_parts(check_options, check_rounds, check_plain, check_waits, check_prepared, check_calls, check_forks, check_contexts, check_ends)
 
 
 tap.main(check, why_not)

@@ -20,6 +20,44 @@ SIMULATED = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim")}
 NOBODY = 65534
 
 
+# A program of one thread, ready to launch and replay: what it does follows.
+ONE_THREAD = r"""
+import ctypes, os, signal, sys, time
+cuda = ctypes.CDLL("libcuda.so.1")
+p = ctypes.c_void_p
+context, module, stream, graph, replay = p(), p(), p(), p(), p()
+direct, node, long = p(), p(), p()
+text = b".version 7.0\n.target sm_70\n.address_size 64\n" + b"".join(
+    b".visible .entry %s(.param .u64 a) { ret; }\n" % name for name in (b"direct_us20", b"node_us20", b"long_us15000"))
+def call(name, *arguments):
+    result = getattr(cuda, name)(*arguments)
+    assert not result, (name, result)
+def launch(function):
+    call("cuLaunchKernel", function, 64, 1, 1, 32, 1, 1, 0, stream, None, None)
+call("cuInit", 0)
+call("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
+call("cuModuleLoadData", ctypes.byref(module), text)
+call("cuModuleGetFunction", ctypes.byref(direct), module, b"direct_us20")
+call("cuModuleGetFunction", ctypes.byref(node), module, b"node_us20")
+call("cuModuleGetFunction", ctypes.byref(long), module, b"long_us15000")
+call("cuStreamCreate", ctypes.byref(stream), 1)
+call("cuStreamBeginCapture_v2", stream, 2)
+launch(node)
+call("cuStreamEndCapture", stream, ctypes.byref(graph))
+call("cuGraphInstantiateWithFlags", ctypes.byref(replay), graph, ctypes.c_uint64(0))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+"""
+
+# It waits in a call of the driver for most of its time.
+WAITS = ONE_THREAD + r"""
+print("ready", flush=True)
+while True:
+    for function in direct, node, long:
+        launch(function)
+    call("cuStreamSynchronize", stream)
+"""
+
+
 @contextlib.contextmanager
 def running(*command, faults="", name="log", prepared=False, variables=(), **options):
     """A program that prints "ready" when it has begun, into a file; prepared: it has loaded the library itself."""
@@ -132,3 +170,13 @@ def whole(what, path="p.xpu", name="log", graph=True, allowed=()):
                if not key.startswith(("walk_", "stacks_incomplete", "tables_", "maps_lost", *allowed))}
     tap.result(not wrong and not missing, f"{what}: every round is whole, under the functions that asked for it", *wrong[:10],
                compared, missing)
+
+
+def calls_have_their_work(what, path="p.xpu"):
+    """Each call has an id of its own, and if it asked for work, that; and all work has its call."""
+    calls, without = check_rounds.read_calls(path)
+    made = sum(call["count"] for call in report(path)["calls"])
+    asked = made - sum(call["count"] for call in report(path)["calls"] if call["kind"] == "wait")
+    answered = sum(len(work) == 1 for _, _, work in calls.values())
+    tap.result(len(calls) == made and answered == asked > 100 and not without, f"{what}: all calls have their own work", len(calls), made,
+               answered, asked, without)

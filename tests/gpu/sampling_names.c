@@ -22,12 +22,12 @@
  *	_	a pause
  *
  * Before the first step all of it but n was launched once. Each kernel takes as long. What the
- * library does in a program that is armed (inject/cupti/armed.h), and with XPUPROF_ARMED=once; then
- * the second recording; and what becomes of an armed context that ends while nobody subscribes:
+ * library does in a program that is armed (inject/cupti/armed.h), the second recording, where
+ * sampling is disabled at once, and an armed context that ends while nobody subscribes; in the
+ * latter two nothing has a name:
  *
- *	siBu_T_sd(Hxkp)_f	soBu_T_sd(Hkp)_f
- *	siBu_T_sd(Hxkp)_f(H.xK)Du_sd(Hkp)_f
- *	siBu_q_skpghabf		soBu_q_skpghabf
+ *	siBu_T_sd(Hxkp)_f	siBu_T_sd(Hxkp)_f(H.xK)Du_sd(Hkp)_f
+ *	soBu_T_sd(Hkp)_f	siBu_q_skpghabf
  *
  * Built by hand, as it needs CUPTI's own headers; in CUDA's folder:
  *

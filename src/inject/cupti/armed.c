@@ -38,7 +38,6 @@
 
 static struct {
 	struct door_page *page;
-	bool once;
 	void *subscriber;
 	struct sampling_slot slot; /* CUPTI has its buffer's address */
 } arms;
@@ -95,7 +94,7 @@ static bool enable(struct sampling_slot *p)
 {
 	if (call(cupti.PCSamplingEnable, p->context))
 		return false;
-	if (!inside_is_held() || (!sampling_set_up_idle(p) && !arms.once))
+	if (!inside_is_held() || !sampling_set_up_idle(p))
 		return true;
 	if (!call(cupti.PCSamplingDisable, p->context))
 		sampling_release_setup(p);
@@ -174,10 +173,10 @@ static void on_early_callback(void *userdata, uint32_t domain, uint32_t id, cons
 
 /* ---- our thread ---- */
 
+/* Some thread is in a call, in which the domain must not be switched off (launch.c). */
 static void unsubscribe(void *subscriber)
 {
 	pthread_mutex_lock(&library.no_fork);
-	cupti.EnableDomain(false, subscriber, CUPTI_DOMAIN_DRIVER);
 	cupti.Unsubscribe(subscriber);
 	pthread_mutex_unlock(&library.no_fork);
 }
@@ -203,8 +202,7 @@ static bool is_wanted(void)
 {
 	const char *wish = getenv(NVIDIA_ARMED_VARIABLE);
 
-	arms.once = wish && !strcmp(wish, "once");
-	return arms.once || (wish && !strcmp(wish, "1"));
+	return wish && !strcmp(wish, "1");
 }
 
 static bool is_possible(void)

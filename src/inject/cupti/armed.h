@@ -26,13 +26,10 @@
  * begins before that, whatever it records. Then the program stays unarmed: what CUPTI knows of
  * names it keeps.
  *
- * Without a subscriber sampling must not be enabled: 3 of 10 processes crashed. What CUPTI does
- * where an armed context ends, and nobody has subscribed, is not known: it is left to it. Its claim
- * stays until a recorder comes, or the process ends.
- *
- * $XPUPROF_ARMED=once: sampling is switched off again at once, where the context is made. Then
- * nothing of that lasts. That names are there then is what CUPTI's behaviour lets expect, and was
- * never tried on a GPU.
+ * Without a subscriber sampling must not be enabled: 3 of 10 processes crashed. Where it is
+ * switched off again at once, CUPTI has no names later, of any function. Where an armed context
+ * ends, and nobody has subscribed, CUPTI goes on; what runs in a later context has no names. The
+ * claim stays until a recorder comes, or the process ends.
  *
  * The library that sleeps and the recorder's are two copies, perhaps of different versions. What
  * they both have to know is in the page of the door (wire/door.h).

@@ -117,6 +117,35 @@ static bool samples_first(void)
 	return library.stalls && library.joined && !library.overhead;
 }
 
+static int subscribe_callback(void)
+{
+	return cupti.Subscribe(&cupti.subscriber, on_callback, NULL);
+}
+
+static void unsubscribe(void)
+{
+	if (cupti.subscriber)
+		cupti.Unsubscribe(cupti.subscriber);
+	cupti.subscriber = NULL;
+	callbacks_are_over();
+}
+
+/* Callbacks of all calls are for that alone, and nothing else ends them. */
+static int disarm(void)
+{
+	int result;
+
+	count_all_calls();
+	result = sampling_late_disarm();
+	if (result || armed_is())
+		return result;
+	pthread_mutex_lock(&library.no_fork);
+	unsubscribe();
+	result = subscribe_callback();
+	pthread_mutex_unlock(&library.no_fork);
+	return result;
+}
+
 /* 0 or CUPTI's result. */
 static int enable_first_records(void)
 {
@@ -124,11 +153,7 @@ static int enable_first_records(void)
 
 	if (samples_first())
 		return 0;
-	if (!armed_is())
-		return enable_records();
-	count_all_calls();
-	result = sampling_late_disarm();
-	count_no_calls();
+	result = armed_is() ? disarm() : 0;
 	return result || armed_is() ? result : enable_records();
 }
 
@@ -170,7 +195,7 @@ static enum wire_reason subscribe(void)
 
 	if (library.joined)
 		armed_give_way();
-	result = cupti.Subscribe(&cupti.subscriber, on_callback, NULL);
+	result = subscribe_callback();
 
 	if (!result)
 		return WIRE_REASON_NONE;
@@ -191,7 +216,7 @@ static void leave(void)
 	if (library.joined && cupti.may_call)
 		give_up_buffers();
 	pthread_mutex_lock(&library.no_fork);
-	cupti.Unsubscribe(cupti.subscriber);
+	unsubscribe();
 	pthread_mutex_unlock(&library.no_fork);
 }
 

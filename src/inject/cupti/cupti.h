@@ -64,10 +64,10 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 unsigned int enable_callbacks(void);
 /* And off. */
 void disable_callbacks(void);
-/* So that threads count themselves in all calls (inside.h). */
+/* So that threads count themselves in all calls (inside.h), until we unsubscribe. */
 void count_all_calls(void);
-/* So that they do not, before any other callbacks are on. */
-void count_no_calls(void);
+/* We have unsubscribed. */
+void callbacks_are_over(void);
 /* The same of calls alone. */
 unsigned int enable_call_callbacks(void);
 void disable_call_callbacks(void);

@@ -353,20 +353,19 @@ static void enable_resources(bool on, const uint32_t *ids, size_t count)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, ids[n]);
 }
 
-/* Sampling can only be switched when no thread is in any call. */
+/* Sampling can only be switched when no thread is in any call. These callbacks end when we
+ * unsubscribe, and not before: where the whole domain is switched off while a thread is in a call,
+ * CUPTI (13.0) gives all its calls that one's id from then on, also for a later subscriber. */
+static bool all_calls;
+
 void count_all_calls(void)
 {
-	if (inside_is_counted())
+	if (all_calls)
 		return;
+	all_calls = true;
 	sampling_late_prepare();
 	cupti.EnableDomain(true, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
 	sampling_late_begin();
-}
-
-void count_no_calls(void)
-{
-	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
-	sampling_late_over();
 }
 
 unsigned int enable_call_callbacks(void)
@@ -394,11 +393,15 @@ unsigned int enable_call_callbacks(void)
 void disable_call_callbacks(void)
 {
 	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_RUNTIME);
-	if (sampling_late_is_kept())
-		return;
-	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
-	if (inside_is_counted())
+	if (!all_calls)
+		cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_DRIVER);
+}
+
+void callbacks_are_over(void)
+{
+	if (all_calls)
 		sampling_late_over();
+	all_calls = false;
 }
 
 unsigned int enable_callbacks(void)

@@ -25,7 +25,7 @@ void sampling_drain_if_due(void);
  * In a program that was joined (sampling_late.c). Contexts and modules are there already, and
  * sampling can only be switched while no other thread is in a call of the driver.
  */
-/* Before and after callbacks of all calls of the driver were switched on; when they are off. */
+/* Before and after callbacks of all calls of the driver were switched on; when they are over. */
 void sampling_late_prepare(void);
 void sampling_late_begin(void);
 void sampling_late_over(void);
