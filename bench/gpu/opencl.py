@@ -3,10 +3,10 @@
 """What the OpenCL layer costs a launch, on a real GPU: nanoseconds from the first launch to the end of the last, for each.
 
 Pairs of a plain run and one of each arm take turns, in random order; a run is a process. "own events": the program asks for an event
-of each launch, in a queue with profiling, and is not recorded: what the driver takes for times, which no layer can avoid. "all": recorded,
-with times and stacks; "1/16", "1/100": with the times of some (--opencl-times). First with an empty kernel, then with one of some 2 ms.
-Printed are the median time alone, for each arm the median of its ratios to the plain run, with their quartiles, and how much more a launch
-takes than with events of the program's own.
+of each launch, in a queue with profiling, and is not recorded; "own times": and reads its times when it has waited: what the driver
+takes for times, which no layer can avoid. "all": recorded, with times and stacks; "1/16", "1/100": with the times of some
+(--opencl-times). First with an empty kernel, then with one of some 2 ms. Printed are the median time alone, for each arm the median of
+its ratios to the plain run, with their quartiles, and how much more a launch takes than with events of the program's own.
 
 usage: opencl.py [--pairs N] [--launches N] [--us MICROSECONDS] [--vendor LIBRARY] [--xpuprof FILE]
 
@@ -21,7 +21,8 @@ import tempfile
 
 BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(os.path.dirname(__file__), "..", "..", "build")))
 PROGRAM = os.path.join(BUILD, "tests", "targets", "opencl")
-ARMS = {"own events": None, "all": [], "1/16": ["--opencl-times", "1/16"], "1/100": ["--opencl-times", "1/100"]}
+OWN = {"own events": "events", "own times": "times"}
+ARMS = {**dict.fromkeys(OWN), "all": [], "1/16": ["--opencl-times", "1/16"], "1/100": ["--opencl-times", "1/100"]}
 ASKED = {"all": "own events + 500 ns", "1/16": "1.15", "1/100": "1.04"}
 
 
@@ -47,7 +48,8 @@ def measure(given, folder, launches, steps):
     for _ in range(given.pairs):
         for arm, options in random.sample(sorted(ARMS.items()), len(ARMS)):
             plain = took_ns([PROGRAM, "rate", *work])
-            pairs[arm].append((plain, took_ns([PROGRAM, "events", *work] if options is None else [*record, *options, "--", PROGRAM, "rate", *work])))
+            command = [PROGRAM, OWN[arm]] if arm in OWN else [*record, *options, "--", PROGRAM, "rate"]
+            pairs[arm].append((plain, took_ns([*command, *work])))
     return pairs
 
 

@@ -20,6 +20,7 @@
  *	rate COUNT [N]	launches an empty kernel COUNT times, or one of N steps, and waits: prints nanoseconds of CPU time of
  *			this thread that a launch takes, and those that pass until all have ended, for each; both the least of 20 times
  *	events COUNT [N] the same, with an event for each, in a queue with profiling
+ *	times COUNT [N]	so too, and when it has waited it reads whether each has ended, and its times
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -338,39 +339,56 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-static void launch_many(void *queue, void *kernel, int count, bool events)
-{
-	void *event;
+enum events { WITHOUT_EVENTS, EVENTS, TIMES_OF_EVENTS };
 
+static void read_event(void *event)
+{
+	int32_t status;
+
+	check("status", cl.clGetEventInfo(event, OPENCL_EVENT_EXECUTION_STATUS, sizeof(status),
+				&status, NULL));
+	for (uint32_t which = 0; !status && which < 4; which++)
+		event_time(event, which);
+	cl.clReleaseEvent(event);
+}
+
+static void launch_many(void *queue, void *kernel, int count, enum events how, void **events)
+{
 	for (int n = 0; n < count; n++) {
 		cl.clEnqueueNDRangeKernel(
-			queue, kernel, 1, NULL, &group, &group, 0, NULL, events ? &event : NULL);
-		if (events)
-			cl.clReleaseEvent(event);
+			queue, kernel, 1, NULL, &group, &group, 0, NULL, how ? &events[n] : NULL);
+		if (how == EVENTS)
+			cl.clReleaseEvent(events[n]);
 	}
 }
 
 /* The least of several runs: what else the machine does only adds to it. */
-static int rate(int count, int steps, bool events)
+static int rate(int count, int steps, enum events how)
 {
-	void *queue = make_queue(events ? OPENCL_QUEUE_PROFILING : 0);
+	void *queue = make_queue(how ? OPENCL_QUEUE_PROFILING : 0);
 	void *kernel = steps ? make_kernel("scale", steps) : make_kernel("empty", 0);
 	uint64_t best_cpu_ns = UINT64_MAX, best_ns = UINT64_MAX;
+	void **events = calloc((size_t)count, sizeof(*events));
 
+	if (!events)
+		die("memory", -1);
 	launch(queue, kernel, NULL);
 	wait_for_queue(queue);
 	for (int run = 0; run < 20; run++) {
 		uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), took_ns;
 		uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-		launch_many(queue, kernel, count, events);
+		launch_many(queue, kernel, count, how, events);
 		cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 		wait_for_queue(queue);
+		for (int n = 0; how == TIMES_OF_EVENTS && n < count; n++)
+			read_event(events[n]);
 		took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
 		best_cpu_ns = cpu_ns < best_cpu_ns ? cpu_ns : best_cpu_ns;
 		best_ns = took_ns < best_ns ? took_ns : best_ns;
 	}
 	printf("%.0f %.0f\n", (double)best_cpu_ns / count, (double)best_ns / count);
+	free(events);
 	return 0;
 }
 
@@ -394,13 +412,14 @@ int main(int argc, char **argv)
 		{"queues", .of_count = many_queues},
 		{"long", .of_count = last_long},
 	};
+	static const char *const rates[] = {"rate", "events", "times"};
 	const char *what = argc > 1 ? argv[1] : "truth";
 	int count = argc > 2 ? atoi(argv[2]) : 0;
 
 	begin(source);
-	if (!strcmp(what, "rate") || !strcmp(what, "events"))
-		return rate(count ? count : 1000, argc > 3 ? atoi(argv[3]) : 0,
-			!strcmp(what, "events"));
+	for (enum events how = WITHOUT_EVENTS; how <= TIMES_OF_EVENTS; how++)
+		if (!strcmp(what, rates[how]))
+			return rate(count ? count : 1000, argc > 3 ? atoi(argv[3]) : 0, how);
 	for (size_t n = 0; n < sizeof(all) / sizeof(all[0]); n++)
 		if (!strcmp(what, all[n].name))
 			return all[n].alone ? all[n].alone() : all[n].of_count(count);

@@ -145,6 +145,7 @@ static void await_end(struct command *c, uint64_t returned_ns)
 	memset(p->times, 0, sizeof(p->times));
 	p->learned = p->waits = false;
 	events_push(p);
+	events_help(c->queue);
 }
 
 /* The call failed, or nothing is known of its queue, or there is no room for more. */
@@ -177,6 +178,8 @@ static void report_command(struct command *c, int32_t result)
 		await_end(c, record.end_ns);
 	else
 		drop_piece(c, result);
+	if (c->blocking && !result)
+		events_waited(c->queue, NULL);
 }
 
 int32_t command_end(struct command *c, int32_t result)
@@ -224,7 +227,7 @@ bool wait_begin(struct open_call *open, enum opencl_call call, const void *frame
 }
 
 void wait_end(const struct open_call *open, int32_t result, enum wire_sync_kind waits_for,
-	const struct queue *queue, const void *event)
+	struct queue *queue, const void *event)
 {
 	struct wire_call record = call_record(
 		open, WIRE_CALL_SYNC, OPENCL_API << WIRE_API_SHIFT | open->call, result);
@@ -233,4 +236,5 @@ void wait_end(const struct open_call *open, int32_t result, enum wire_sync_kind 
 	if (record.waits_for == WIRE_SYNC_EVENT)
 		record.event = (uintptr_t)event;
 	call_report(&record);
+	events_waited(queue, event);
 }

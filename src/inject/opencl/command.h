@@ -46,4 +46,4 @@ void command_is_set(struct command *c, size_t bytes);
 /* A call that waits for the GPU: the same. Begin is false where it is not followed. */
 bool wait_begin(struct open_call *open, enum opencl_call call, const void *frame);
 void wait_end(const struct open_call *open, int32_t result, enum wire_sync_kind waits_for,
-	const struct queue *queue, const void *event);
+	struct queue *queue, const void *event);

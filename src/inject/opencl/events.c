@@ -13,12 +13,19 @@
  * program's waits for our lock for long.
  *
  * `free`, `incoming` and `ended` are stacks without locks: all of the latter two is taken at once,
- * and the head of the former has a number that changes with each change. Commands of a queue in
- * order end in order: behind one that has not ended, nothing of its queue is looked at. Of queues
- * out of order a number in each round is.
+ * and the head of the former has a number that changes with each change. What waits is listed by
+ * queue: commands of a queue in order end in order, so behind one that has not ended nothing is
+ * looked at. Of those out of order a number in each round is.
  *
  * Our thread looks while something is waited for: every PAUSE_NS while some end, and more and more
  * seldom while none do. Whoever takes a command while it does not look wakes it.
+ *
+ * While a queue works, a driver may take long for each question: NVIDIA's (on an H200) 1.4 us, and
+ * 5 to 10 after a command that has not ended, where it takes 0.17 when the queue is idle; and it
+ * has one lock for questions and launches. So of a queue that a thread launches into fast, that
+ * thread asks itself when it has waited for the queue, and our thread only once DEFERRED commands
+ * wait. If our thread cannot follow, with CROWDED events, whoever launches does it until there are
+ * fewer.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,9 +33,14 @@
 #include "inject/links.h"
 #include "inject/opencl/opencl.h"
 
-#define PIECES	     65536u
+#define PIECES	     131072u
 #define EVENTS_MAX   49152u /* so that work without times still finds room */
 #define UNORDERED    1024u  /* looked at in a round */
+#define FAST	     64u    /* launches in a round */
+#define DEFERRED     8192u
+#define CROWDED	     32768u
+#define HELP	     2u	   /* so many for a launch */
+#define AT_ONCE	     1024u /* before their events are let go of */
 #define PAUSE_NS     3000000ull
 #define PAUSE_MAX_NS 24000000ull
 #define BATCH	     256
@@ -42,13 +54,14 @@ static struct {
 	uint32_t ended;	   /* so too */
 	uint32_t held;	   /* events of which we hold a reference, or will */
 	uint32_t watched;  /* our thread looks */
-	uint32_t leaving;  /* pieces whose events are being let go of */
+	uint32_t leaving;  /* threads that let go of events */
 	uint32_t closed;
 	uint64_t ended_count;
 	pthread_mutex_t lock; /* for what follows */
-	struct links_list waiting;
-	uint64_t round, pause_ns;
-} events = {.lock = PTHREAD_MUTEX_INITIALIZER, .pause_ns = PAUSE_NS};
+	struct links_list unordered;
+	struct queue *busy, **busy_end; /* queues in order of which some wait */
+	uint64_t pause_ns;
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy_end = &events.busy, .pause_ns = PAUSE_NS};
 
 /* The thread has the lock; and is letting go of events, in whatever is called back then. */
 static __thread bool has_lock, lets_go;
@@ -100,11 +113,32 @@ static void append(struct links_list *l, struct piece *p)
 	links_append(&events.pieces, l, p);
 }
 
-static void take_incoming(void)
+static void add_to_queue(struct queue *q, struct piece *p)
+{
+	append(&q->waiting, p);
+	q->count++;
+	q->added++;
+	if (q->is_busy)
+		return;
+	q->is_busy = true;
+	q->next_busy = NULL;
+	*events.busy_end = q;
+	events.busy_end = &q->next_busy;
+}
+
+/* What has no event is over. */
+static void take_incoming(struct links_list *over)
 {
 	struct links_list all = links_take_all(&events.pieces, &events.incoming);
+	struct piece *p;
 
-	links_append_list(&events.pieces, &events.waiting, &all);
+	while ((p = links_shift(&events.pieces, &all)))
+		if (!p->event)
+			append(over, p);
+		else if (p->queue && p->queue->in_order)
+			add_to_queue(p->queue, p);
+		else
+			append(&events.unordered, p);
 }
 
 static void read_times(struct piece *p)
@@ -122,62 +156,93 @@ static bool has_ended(struct piece *p)
 {
 	int32_t status = 0;
 
-	if (!p->event)
-		return true;
 	if (opencl.clGetEventInfo(
 		    p->event, OPENCL_EVENT_EXECUTION_STATUS, sizeof(status), &status, NULL))
 		status = -1;
-	if (status > 0)
-		return false;
 	if (!status)
 		read_times(p);
+	return status <= 0;
+}
+
+/* --- queues in order */
+
+static bool is_crowded(void)
+{
+	return __atomic_load_n(&events.held, __ATOMIC_RELAXED) >= CROWDED;
+}
+
+static bool end_first(struct queue *q, struct links_list *over)
+{
+	if (!q->waiting.first || !has_ended(at(q->waiting.first)))
+		return false;
+	append(over, links_shift(&events.pieces, &q->waiting));
+	q->count--;
 	return true;
 }
 
-struct look {
-	struct links_list kept, asked, over; /* asked: out of order, and looked at */
-	uint32_t unordered;
-};
-
-static void look_at(struct look *l, struct piece *p)
+static void end_all(struct queue *q, struct links_list *over)
 {
-	bool ordered = p->queue && p->queue->in_order;
-
-	if (p->event && (ordered ? p->queue->blocked == events.round : l->unordered == UNORDERED)) {
-		append(&l->kept, p);
-		return;
-	}
-	l->unordered += p->event && !ordered;
-	if (has_ended(p)) {
-		append(&l->over, p);
-		__atomic_fetch_add(&events.leaving, 1, __ATOMIC_SEQ_CST);
-		return;
-	}
-	if (ordered)
-		p->queue->blocked = events.round;
-	append(ordered ? &l->kept : &l->asked, p);
+	while (end_first(q, over))
+		;
 }
 
-static struct links_list look_at_all(void)
+/* any: whoever else may look after it. */
+static void look_at_queue(struct queue *q, bool any, struct links_list *over)
 {
-	struct look look = {0};
-	uint32_t n;
+	bool is_fast = q->added >= FAST;
 
-	take_incoming();
-	events.round++;
-	for (n = events.waiting.first; n;) {
-		struct piece *p = at(n);
+	q->added = 0;
+	if (any || !is_fast)
+		end_all(q, over);
+	else if (q->count >= DEFERRED)
+		for (uint32_t n = 0; n < AT_ONCE && !is_crowded() && end_first(q, over); n++)
+			;
+}
 
-		n = p->next;
-		look_at(&look, p);
+static void look_at_queues(bool any, struct links_list *over)
+{
+	struct queue **next = &events.busy, *q;
+
+	while ((q = *next)) {
+		look_at_queue(q, any, over);
+		if (q->waiting.first) {
+			next = &q->next_busy;
+			continue;
+		}
+		q->is_busy = false;
+		*next = q->next_busy;
 	}
-	events.waiting = look.kept;
-	links_append_list(&events.pieces, &events.waiting, &look.asked);
-	if (look.over.first)
+	events.busy_end = next;
+}
+
+/* --- all of them */
+
+static void look_at_unordered(struct links_list *over)
+{
+	struct links_list asked = {0};
+	struct piece *p;
+
+	for (uint32_t n = 0; n < UNORDERED; n++) {
+		p = links_shift(&events.pieces, &events.unordered);
+		if (!p)
+			break;
+		append(has_ended(p) ? over : &asked, p);
+	}
+	links_append_list(&events.pieces, &events.unordered, &asked);
+}
+
+static struct links_list look_at_all(bool any)
+{
+	struct links_list over = {0};
+
+	take_incoming(&over);
+	look_at_queues(any, &over);
+	look_at_unordered(&over);
+	if (over.first || __atomic_load_n(&events.ended, __ATOMIC_RELAXED))
 		events.pause_ns = PAUSE_NS;
 	else if (events.pause_ns < PAUSE_MAX_NS)
 		events.pause_ns *= 2;
-	return look.over;
+	return over;
 }
 
 /* --- the lock */
@@ -233,9 +298,14 @@ static void let_go(const struct links_list *all)
 	lets_go = outer;
 }
 
-/* So too, and then they have ended. Without the lock, as a driver may have one here. */
-static void end(const struct links_list *over)
+/* Then they have ended. Without the lock, as a driver may have one here. */
+static void unlock_and_end(const struct links_list *over)
 {
+	if (over->first)
+		__atomic_fetch_add(&events.leaving, 1, __ATOMIC_SEQ_CST);
+	unlock();
+	if (!over->first)
+		return;
 	let_go(over);
 	for (uint32_t n = over->first; n;) {
 		struct piece *p = at(n);
@@ -243,20 +313,53 @@ static void end(const struct links_list *over)
 		n = p->next;
 		links_push(&events.pieces, &events.ended, p);
 		__atomic_fetch_add(&events.ended_count, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_sub(&events.leaving, 1, __ATOMIC_SEQ_CST);
 	}
+	__atomic_fetch_sub(&events.leaving, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool look(enum thread thread)
+static bool look(enum thread thread, bool any)
 {
 	struct links_list over;
 
 	if (__atomic_load_n(&events.closed, __ATOMIC_RELAXED) || !lock(thread))
 		return false;
-	over = look_at_all();
-	unlock();
-	end(&over);
+	over = look_at_all(any);
+	unlock_and_end(&over);
 	return true;
+}
+
+/* A thread of the program's has other things to do than to wait for others that look. */
+static bool lock_now(void)
+{
+	if (lets_go || has_lock || __atomic_load_n(&events.closed, __ATOMIC_RELAXED) ||
+		pthread_mutex_trylock(&events.lock))
+		return false;
+	has_lock = true;
+	return true;
+}
+
+void events_help(struct queue *q)
+{
+	struct links_list over = {0};
+
+	if (!is_crowded() || !lock_now())
+		return;
+	take_incoming(&over);
+	for (uint32_t n = 0; n < HELP && end_first(q, &over); n++)
+		;
+	unlock_and_end(&over);
+}
+
+void events_waited(struct queue *q, const void *event)
+{
+	struct links_list over = {0};
+
+	if (!q || !lock_now())
+		return;
+	take_incoming(&over);
+	if (q->waiting.last && (!event || at(q->waiting.last)->event == event))
+		end_all(q, &over);
+	unlock_and_end(&over);
 }
 
 /* Also those that another thread lets go of just now. */
@@ -264,24 +367,52 @@ void events_look(void)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 
-	if (lets_go || !look(IS_OF_PROGRAM))
+	if (lets_go || !look(IS_OF_PROGRAM, true))
 		return;
 	for (int n = 0; n < 10 * PATIENCE_MS && __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST);
 		n++)
 		nanosleep(&pause, NULL);
 }
 
+static bool is_listed(const struct links_list *l, const void *event)
+{
+	for (uint32_t n = l->first; n; n = at(n)->next)
+		if (at(n)->event == event)
+			return true;
+	return false;
+}
+
 bool events_hold(const void *event)
 {
-	bool found = false;
+	struct links_list over = {0};
+	bool found;
 
 	if (!lock(IS_OF_PROGRAM))
 		return false;
-	take_incoming();
-	for (uint32_t n = events.waiting.first; n && !found; n = at(n)->next)
-		found = at(n)->event == event;
-	unlock();
+	take_incoming(&over);
+	found = is_listed(&events.unordered, event);
+	for (struct queue *q = events.busy; q && !found; q = q->next_busy)
+		found = is_listed(&q->waiting, event);
+	unlock_and_end(&over);
 	return found;
+}
+
+static struct links_list take_all_that_wait(void)
+{
+	struct links_list all = {0};
+
+	take_incoming(&all);
+	links_append_list(&events.pieces, &all, &events.unordered);
+	events.unordered = (struct links_list){0};
+	for (struct queue *q = events.busy; q; q = q->next_busy) {
+		links_append_list(&events.pieces, &all, &q->waiting);
+		q->waiting = (struct links_list){0};
+		q->count = 0;
+		q->is_busy = false;
+	}
+	events.busy = NULL;
+	events.busy_end = &events.busy;
+	return all;
 }
 
 static void close_events(enum thread thread)
@@ -292,9 +423,7 @@ static void close_events(enum thread thread)
 	__atomic_store_n(&events.closed, 1, __ATOMIC_SEQ_CST);
 	if (!lock(thread))
 		return;
-	take_incoming();
-	left = events.waiting;
-	events.waiting = (struct links_list){0};
+	left = take_all_that_wait();
 	unlock();
 	let_go(&left);
 	for (n = left.first; n;) {
@@ -359,7 +488,7 @@ void events_drain(void (*visit)(struct piece *pieces[], size_t count, bool may_w
 	uint32_t n;
 
 	pthread_mutex_lock(&library.no_fork);
-	look(IS_OURS);
+	look(IS_OURS, !may_wait);
 	pthread_mutex_unlock(&library.no_fork);
 	new = links_take_all(&events.pieces, &events.ended);
 	links_append_list(&events.pieces, &ended, &new);
@@ -389,7 +518,7 @@ uint64_t events_ended(void)
 
 bool events_waiting(void)
 {
-	return events.waiting.first || kept.first ||
+	return events.busy || events.unordered.first || kept.first ||
 	       __atomic_load_n(&events.ended, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&events.incoming, __ATOMIC_SEQ_CST);

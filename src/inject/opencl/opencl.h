@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "inject/library.h"
+#include "inject/links.h"
 #include "inject/names.h"
 #include "inject/opencl/abi.h"
 #include "vendor/opencl/calls.h"
@@ -68,7 +69,13 @@ struct queue {
 	bool appended;	     /* its properties had no OPENCL_QUEUE_PROPERTIES */
 	bool had_none;	     /* nor any others */
 	uint32_t references; /* the program's */
-	uint64_t blocked;    /* the round in which one of its commands was seen not to have ended */
+
+	/* events.c, under its lock: commands that have not ended, in order */
+	struct links_list waiting;
+	uint32_t count; /* of them */
+	uint32_t added; /* since our thread looked last */
+	struct queue *next_busy;
+	bool is_busy;
 };
 
 int queues_init(void);
@@ -142,6 +149,11 @@ int events_init(void);
 struct piece *events_take(bool timed);
 void events_give_back(struct piece *p);
 void events_push(struct piece *p);
+/* The launch path, after that: if there are too many, reads times of some of this queue. */
+void events_help(struct queue *q);
+/* A thread of the program's, when it has waited for all of this queue, or this event: reads times
+ * of all that have ended, if that was the latest. queue: may be NULL. */
+void events_waited(struct queue *queue, const void *event);
 /* Any thread but of a forked child: lets go of all events whose commands have ended. */
 void events_look(void);
 /* Whether we hold a reference to this event. */
