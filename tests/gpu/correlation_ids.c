@@ -4,16 +4,16 @@
  * came or went: each argument is an order of steps, done in a process of its own.
  *
  *	s u	a subscriber comes, goes
- *	d r	callbacks of the driver's calls, the runtime's (capital: off again)
+ *	d r	callbacks of the driver's calls, the runtime's, as a whole (capital: off again)
  *	c	callbacks of those calls alone that the thread makes
  *	k	records of kernels, copies and sets (capital: off again)
  *	w v	a thread waits for the GPU in a call of the driver's, of the runtime's, for a while
  *	e	until it has ended
- *	a	the thread makes calls of both: the ids that call back are printed, +: nested in that before
+ *	a	the thread makes calls of both: their ids are printed, +: that of the call before
  *	_	a pause
- *	i	a subscriber that goes, by another thread, where the thread's context is made: the
- *		thread makes one by a call of the driver's; j: of the runtime's; capital: its calls call
- *		back, and all go off first; then: 1: at once, 2: when that call has ended
+ *	i j	the thread makes its context by a call of the driver's, of the runtime's, and the
+ *		subscriber goes, by another thread: 1 meanwhile, 2 when that call has ended; capital:
+ *		callbacks of calls go off first
  *
  * The ids after each other have to differ. If a thread's do not, records of its work cannot be told
  * apart for ever.
@@ -41,7 +41,7 @@ static CUcontext context;
 static CUstream stream;
 static CUdeviceptr memory;
 static pthread_t worker;
-static char order;		/* for the worker; 0: none */
+static char order; /* for the worker; 0: none */
 static bool prints, has_context, goes_off, goes_now;
 
 static void check(int result, const char *call)
@@ -118,7 +118,8 @@ static void CUPTIAPI on_callback(
 		}
 		return;
 	}
-	if (!prints || !pthread_equal(pthread_self(), worker) || call->callbackSite != CUPTI_API_ENTER)
+	if (!prints || !pthread_equal(pthread_self(), worker) ||
+		call->callbackSite != CUPTI_API_ENTER)
 		return;
 	printf(" %s%s%u", call->correlationId == last ? "+" : "",
 		domain == CUPTI_CB_DOMAIN_DRIVER_API ? "d" : "r", call->correlationId);
@@ -186,7 +187,7 @@ static void do_order(char step)
 
 static void *work(void *unused)
 {
-	for (;;) {
+	while (true) {
 		char step = __atomic_load_n(&order, __ATOMIC_SEQ_CST);
 
 		if (step) {
@@ -217,7 +218,8 @@ static void give(char step)
 static void give_first(char step, bool now)
 {
 	goes_now = now;
-	OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+	OK(cuptiEnableCallback(
+		1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
 	give(step);
 	await_worker();
 	if (!now)
