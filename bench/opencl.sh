@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What the OpenCL layer costs a command, in CPU time of the thread that launches empty kernels: over a driver of ours that
+# What the OpenCL layer costs a command, in CPU time of the thread that launches empty kernels and waits for them: over a driver of ours that
 # does nothing, and over PoCL where it is installed, with times of all commands, of some, and of next to none. Beside it, as the floor,
 # what the driver takes for events of the program's own. Pairs of runs take turns; the median of their differences and its
 # quartiles are printed, in nanoseconds. At last, whether the CPU time of PoCL's only worker is that of the kernels: within 5 %,
@@ -51,6 +51,7 @@ def compare(what, run_it, at_most):
 
 
 compare("PoCL, events of the program's own (the floor)", lambda: run(program[0], "events", "5000"), "")
+compare("PoCL, and it reads their times", lambda: run(program[0], "times", "5000"), "")
 for what, options, at_most in (("PoCL, with times and stacks", [], "1000 ns"),
                                ("PoCL, with times", ["--stack-source", "none"], "1000 ns"),
                                ("PoCL, times of 1/16", ["--opencl-times", "1/16"], ""),

@@ -7,6 +7,7 @@
 
 /* NTP slews the system's clocks against each other by no more (adjtimex). */
 #define SLEW_MILLIONTHS 500
+#define UNSLEWED_NS	1000000 /* nothing is widened for less */
 #define TRIPLES		5
 #define SYSTEM_CLOCKS	4
 /* No clock is later: 255 years, twice as far as a 56-bit one of Intel's reaches. */
@@ -15,17 +16,40 @@
 static int64_t differences[SYSTEM_CLOCKS]; /* of the system's clocks minus ours */
 static uint64_t worst_error_ns;
 
+static int64_t slew(uint64_t passed_ns)
+{
+	return (int64_t)(passed_ns / 1000 * SLEW_MILLIONTHS / 1000);
+}
+
 static void widen(struct device_clock *c, uint64_t now_ns)
 {
 	uint64_t passed_ns = now_ns > c->at_ns ? now_ns - c->at_ns : c->at_ns - now_ns;
-	int64_t slew_ns = (int64_t)(passed_ns / 1000000 * SLEW_MILLIONTHS);
 
-	if (passed_ns < 1000000)
+	if (passed_ns < UNSLEWED_NS)
 		return;
-	c->low_ns -= slew_ns;
-	c->high_ns += slew_ns;
+	c->low_ns -= slew(passed_ns);
+	c->high_ns += slew(passed_ns);
 	if (now_ns > c->at_ns)
 		c->at_ns = now_ns;
+}
+
+/* More than what is not widened for. */
+static bool contradicts(const struct device_clock *c, int64_t low_ns, int64_t high_ns)
+{
+	return low_ns > c->high_ns + slew(UNSLEWED_NS) || high_ns + slew(UNSLEWED_NS) < c->low_ns;
+}
+
+static bool begin_anew(struct device_clock *c, int64_t low_ns, int64_t high_ns, uint64_t at_ns)
+{
+	bool agrees = !c->known || !contradicts(c, low_ns, high_ns);
+
+	*c = (struct device_clock){.known = true,
+		.low_ns = low_ns,
+		.high_ns = high_ns,
+		.at_ns = at_ns > c->at_ns ? at_ns : c->at_ns,
+		.asked_ns = c->asked_ns,
+		.cannot_ask = c->cannot_ask};
+	return agrees;
 }
 
 bool clock_bound(struct device_clock *c, uint64_t theirs_ns, uint64_t before_ns, uint64_t after_ns,
@@ -36,19 +60,15 @@ bool clock_bound(struct device_clock *c, uint64_t theirs_ns, uint64_t before_ns,
 
 	if (theirs_ns > LATEST_NS)
 		return false;
-	if (c->known)
+	/* What is known is as of at_ns: a bound from before is wider then. */
+	if (c->known && after_ns < c->at_ns) {
+		low_ns -= slew(c->at_ns - after_ns);
+		high_ns += slew(c->at_ns - after_ns);
+	} else if (c->known) {
 		widen(c, after_ns);
-	if (!c->known || low_ns > c->high_ns || high_ns < c->low_ns) {
-		bool contradicts = c->known;
-
-		*c = (struct device_clock){.known = true,
-			.low_ns = low_ns,
-			.high_ns = high_ns,
-			.at_ns = after_ns,
-			.asked_ns = c->asked_ns,
-			.cannot_ask = c->cannot_ask};
-		return !contradicts;
 	}
+	if (!c->known || low_ns > c->high_ns || high_ns < c->low_ns)
+		return begin_anew(c, low_ns, high_ns, after_ns);
 	if (low_ns > c->low_ns)
 		c->low_ns = low_ns;
 	if (high_ns < c->high_ns)

@@ -196,6 +196,7 @@ static void *work(void *unused)
 		}
 		usleep(100);
 	}
+	return NULL;
 }
 
 static void await_worker(void)

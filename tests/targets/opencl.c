@@ -18,7 +18,7 @@
  *	queues COUNT	makes so many queues, which all stay, and launches in each
  *	long SECONDS	launches and waits, for so long; prints how often
  *	rate COUNT [N]	launches an empty kernel COUNT times, or one of N steps, and waits: prints nanoseconds of CPU time of
- *			this thread that a launch takes, and those that pass until all have ended, for each; both the least of 20 times
+ *			this thread, and those that pass until all have ended, for each; both the least of 20 times
  *	events COUNT [N] the same, with an event for each, in a queue with profiling
  *	times COUNT [N]	so too, and when it has waited it reads whether each has ended, and its times
  */
@@ -379,11 +379,11 @@ static int rate(int count, int steps, enum events how)
 		uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		launch_many(queue, kernel, count, how, events);
-		cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 		wait_for_queue(queue);
 		for (int n = 0; how == TIMES_OF_EVENTS && n < count; n++)
 			read_event(events[n]);
 		took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
+		cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 		best_cpu_ns = cpu_ns < best_cpu_ns ? cpu_ns : best_cpu_ns;
 		best_ns = took_ns < best_ns ? took_ns : best_ns;
 	}

@@ -75,6 +75,27 @@ static void what_contradicts_is_refused_and_begins_anew(void)
 	CHECK(is_near(offset_ns, (int64_t)(4999 * SECOND), 60));
 }
 
+/* Of a device whose clock is 100 millionths fast, and 5,000 s ahead. */
+static uint64_t fast_clock(uint64_t ns)
+{
+	return ns + 5000 * SECOND + ns / 10000;
+}
+
+static bool bound_fast(struct device_clock *c, uint64_t ns)
+{
+	return clock_bound(c, fast_clock(ns), ns - 50, ns + 50, 1);
+}
+
+static void bounds_come_late_and_in_any_order(void)
+{
+	struct device_clock c = {0};
+	bool agree = true;
+
+	for (uint64_t ns = SECOND; ns < 4 * SECOND; ns += 900000)
+		agree &= bound_fast(&c, ns) && bound_fast(&c, ns - SECOND / 2);
+	CHECK(agree);
+}
+
 static void a_coarse_clock_has_wider_bounds(void)
 {
 	struct device_clock c = {0};
@@ -162,6 +183,7 @@ int main(void)
 	RUN(each_call_narrows_the_bounds);
 	RUN(the_bounds_grow_until_the_next_call);
 	RUN(what_contradicts_is_refused_and_begins_anew);
+	RUN(bounds_come_late_and_in_any_order);
 	RUN(a_coarse_clock_has_wider_bounds);
 	RUN(times_that_no_clock_has_are_refused);
 	RUN(what_contradicts_again_and_again_is_refused);

@@ -27,20 +27,28 @@
  * wait. If our thread cannot follow, with CROWDED events, whoever launches does it until there are
  * fewer.
  */
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/launches.h"
 #include "inject/links.h"
 #include "inject/opencl/opencl.h"
 
-#define PIECES	     131072u
-#define EVENTS_MAX   49152u /* so that work without times still finds room */
-#define UNORDERED    1024u  /* looked at in a round */
-#define FAST	     64u    /* launches in a round */
-#define DEFERRED     8192u
-#define CROWDED	     32768u
-#define HELP	     2u	   /* so many for a launch */
-#define AT_ONCE	     1024u /* before their events are let go of */
+#define PIECES	   131072u
+#define EVENTS_MAX 49152u /* so that work without times still finds room */
+#define UNORDERED  1024u  /* looked at in a round */
+#define FAST	   64u	  /* launches in a round */
+#define DEFERRED   8192u
+#define CROWDED	   32768u
+#define HELP	   2u /* so many for a launch */
+
+/* So long they are read at once, by our thread; by one of the program's that has waited for them,
+ * or that has to be without any. */
+#define OURS_NS	  15000000ull
+#define WAITED_NS 5000000ull
+#define LOOKED_NS 100000000ull
+
 #define PAUSE_NS     3000000ull
 #define PAUSE_MAX_NS 24000000ull
 #define BATCH	     256
@@ -55,11 +63,13 @@ static struct {
 	uint32_t held;	   /* events of which we hold a reference, or will */
 	uint32_t watched;  /* our thread looks */
 	uint32_t leaving;  /* threads that let go of events */
+	uint32_t looking;  /* who has the lock may have pieces that are nowhere else */
 	uint32_t closed;
 	uint64_t ended_count;
 	pthread_mutex_t lock; /* for what follows */
 	struct links_list unordered;
 	struct queue *busy, **busy_end; /* queues in order of which some wait */
+	bool deferred;			/* there were some that our thread did not look at */
 	uint64_t pause_ns;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy_end = &events.busy, .pause_ns = PAUSE_NS};
 
@@ -180,31 +190,33 @@ static bool end_first(struct queue *q, struct links_list *over)
 	return true;
 }
 
-static void end_all(struct queue *q, struct links_list *over)
+/* Until then; to ask what time it is takes as long as many questions. */
+static void end_all(struct queue *q, uint64_t until_ns, struct links_list *over)
 {
-	while (end_first(q, over))
-		;
+	for (uint32_t n = 1; end_first(q, over); n++)
+		if (!(n % 16) && now_ns() > until_ns)
+			return;
 }
 
-/* any: whoever else may look after it. */
-static void look_at_queue(struct queue *q, bool any, struct links_list *over)
+/* Of one that a thread launches into fast, only if that thread does not. */
+static bool is_ours(struct queue *q)
 {
-	bool is_fast = q->added >= FAST;
+	bool is_fast = q->added >= FAST, is_left = q->count >= DEFERRED && !is_crowded();
 
 	q->added = 0;
-	if (any || !is_fast)
-		end_all(q, over);
-	else if (q->count >= DEFERRED)
-		for (uint32_t n = 0; n < AT_ONCE && !is_crowded() && end_first(q, over); n++)
-			;
+	events.deferred |= is_fast;
+	return !is_fast || is_left;
 }
 
-static void look_at_queues(bool any, struct links_list *over)
+/* any: whoever else may look after them. */
+static void look_at_queues(bool any, uint64_t until_ns, struct links_list *over)
 {
 	struct queue **next = &events.busy, *q;
 
+	events.deferred = false;
 	while ((q = *next)) {
-		look_at_queue(q, any, over);
+		if (any || is_ours(q))
+			end_all(q, until_ns, over);
 		if (q->waiting.first) {
 			next = &q->next_busy;
 			continue;
@@ -231,14 +243,14 @@ static void look_at_unordered(struct links_list *over)
 	links_append_list(&events.pieces, &events.unordered, &asked);
 }
 
-static struct links_list look_at_all(bool any)
+static struct links_list look_at_all(bool any, uint64_t until_ns)
 {
 	struct links_list over = {0};
 
 	take_incoming(&over);
-	look_at_queues(any, &over);
+	look_at_queues(any, until_ns, &over);
 	look_at_unordered(&over);
-	if (over.first || __atomic_load_n(&events.ended, __ATOMIC_RELAXED))
+	if (over.first || events.deferred || __atomic_load_n(&events.ended, __ATOMIC_RELAXED))
 		events.pause_ns = PAUSE_NS;
 	else if (events.pause_ns < PAUSE_MAX_NS)
 		events.pause_ns *= 2;
@@ -247,7 +259,13 @@ static struct links_list look_at_all(bool any)
 
 /* --- the lock */
 
-/* Of a thread of the program's: false, another has it for too long. */
+/* While a thread of the program's has the lock it is not cancelled, and runs no handler of a
+ * signal, which may end the program, or never come back. */
+struct held {
+	struct undisturbed undisturbed;
+	sigset_t signals;
+};
+
 static bool lock_soon(void)
 {
 	struct timespec until;
@@ -259,25 +277,39 @@ static bool lock_soon(void)
 	return !pthread_mutex_clocklock(&events.lock, CLOCK_MONOTONIC, &until);
 }
 
-enum thread { IS_OURS, IS_OF_PROGRAM };
-
-/* False: the thread has it already, or this is a forked child, where another may have had it. */
-static bool lock(enum thread thread)
+static bool lock_now(void)
 {
-	if (has_lock || (!is_alive() && getpid() != library.pid))
-		return false;
-	if (thread == IS_OURS)
-		pthread_mutex_lock(&events.lock);
-	else if (!lock_soon())
-		return false;
-	has_lock = true;
-	return true;
+	return !pthread_mutex_trylock(&events.lock);
 }
 
-static void unlock(void)
+/* False: the thread has it already, or another for too long; or this is a forked child, where
+ * another may have had it. */
+static bool lock(struct held *ret, bool (*take)(void))
 {
+	sigset_t all;
+
+	if (has_lock || (!is_alive() && getpid() != library.pid))
+		return false;
+	sigfillset(&all);
+	begin_slow(&ret->undisturbed);
+	pthread_sigmask(SIG_BLOCK, &all, &ret->signals);
+	has_lock = take();
+	if (has_lock) {
+		__atomic_store_n(&events.looking, 1, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	pthread_sigmask(SIG_SETMASK, &ret->signals, NULL);
+	end_slow(&ret->undisturbed);
+	return false;
+}
+
+static void unlock(const struct held *h)
+{
+	__atomic_store_n(&events.looking, 0, __ATOMIC_SEQ_CST);
 	has_lock = false;
 	pthread_mutex_unlock(&events.lock);
+	pthread_sigmask(SIG_SETMASK, &h->signals, NULL);
+	end_slow(&h->undisturbed);
 }
 
 /* Without the lock: pieces that nobody else has. */
@@ -299,13 +331,16 @@ static void let_go(const struct links_list *all)
 }
 
 /* Then they have ended. Without the lock, as a driver may have one here. */
-static void unlock_and_end(const struct links_list *over)
+static void unlock_and_end(const struct held *h, const struct links_list *over)
 {
+	struct undisturbed u;
+
 	if (over->first)
 		__atomic_fetch_add(&events.leaving, 1, __ATOMIC_SEQ_CST);
-	unlock();
+	unlock(h);
 	if (!over->first)
 		return;
+	begin_slow(&u);
 	let_go(over);
 	for (uint32_t n = over->first; n;) {
 		struct piece *p = at(n);
@@ -315,51 +350,56 @@ static void unlock_and_end(const struct links_list *over)
 		__atomic_fetch_add(&events.ended_count, 1, __ATOMIC_RELAXED);
 	}
 	__atomic_fetch_sub(&events.leaving, 1, __ATOMIC_SEQ_CST);
+	end_slow(&u);
 }
 
-static bool look(enum thread thread, bool any)
+static bool is_closed(void)
+{
+	return __atomic_load_n(&events.closed, __ATOMIC_RELAXED);
+}
+
+static bool look(bool any, uint64_t for_ns)
 {
 	struct links_list over;
+	struct held h;
 
-	if (__atomic_load_n(&events.closed, __ATOMIC_RELAXED) || !lock(thread))
+	if (is_closed() || !lock(&h, lock_soon))
 		return false;
-	over = look_at_all(any);
-	unlock_and_end(&over);
+	over = look_at_all(any, now_ns() + for_ns);
+	unlock_and_end(&h, &over);
 	return true;
 }
 
 /* A thread of the program's has other things to do than to wait for others that look. */
-static bool lock_now(void)
+static bool may_read(struct held *ret)
 {
-	if (lets_go || has_lock || __atomic_load_n(&events.closed, __ATOMIC_RELAXED) ||
-		pthread_mutex_trylock(&events.lock))
-		return false;
-	has_lock = true;
-	return true;
+	return is_alive() && !lets_go && !is_closed() && lock(ret, lock_now);
 }
 
 void events_help(struct queue *q)
 {
 	struct links_list over = {0};
+	struct held h;
 
-	if (!is_crowded() || !lock_now())
+	if (!is_crowded() || !may_read(&h))
 		return;
 	take_incoming(&over);
 	for (uint32_t n = 0; n < HELP && end_first(q, &over); n++)
 		;
-	unlock_and_end(&over);
+	unlock_and_end(&h, &over);
 }
 
 void events_waited(struct queue *q, const void *event)
 {
 	struct links_list over = {0};
+	struct held h;
 
-	if (!q || !lock_now())
+	if (!q || !may_read(&h))
 		return;
 	take_incoming(&over);
 	if (q->waiting.last && (!event || at(q->waiting.last)->event == event))
-		end_all(q, &over);
-	unlock_and_end(&over);
+		end_all(q, now_ns() + WAITED_NS, &over);
+	unlock_and_end(&h, &over);
 }
 
 /* Also those that another thread lets go of just now. */
@@ -367,7 +407,7 @@ void events_look(void)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 
-	if (lets_go || !look(IS_OF_PROGRAM, true))
+	if (lets_go || !look(true, LOOKED_NS))
 		return;
 	for (int n = 0; n < 10 * PATIENCE_MS && __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST);
 		n++)
@@ -385,15 +425,16 @@ static bool is_listed(const struct links_list *l, const void *event)
 bool events_hold(const void *event)
 {
 	struct links_list over = {0};
+	struct held h;
 	bool found;
 
-	if (!lock(IS_OF_PROGRAM))
+	if (!lock(&h, lock_soon))
 		return false;
 	take_incoming(&over);
 	found = is_listed(&events.unordered, event);
 	for (struct queue *q = events.busy; q && !found; q = q->next_busy)
 		found = is_listed(&q->waiting, event);
-	unlock_and_end(&over);
+	unlock_and_end(&h, &over);
 	return found;
 }
 
@@ -415,16 +456,17 @@ static struct links_list take_all_that_wait(void)
 	return all;
 }
 
-static void close_events(enum thread thread)
+static void close_events(void)
 {
 	struct links_list left;
+	struct held h;
 	uint32_t n;
 
 	__atomic_store_n(&events.closed, 1, __ATOMIC_SEQ_CST);
-	if (!lock(thread))
+	if (!lock(&h, lock_soon))
 		return;
 	left = take_all_that_wait();
-	unlock();
+	unlock(&h);
 	let_go(&left);
 	for (n = left.first; n;) {
 		struct piece *p = at(n);
@@ -442,7 +484,7 @@ void events_push(struct piece *p)
 		__atomic_fetch_add(&events.held, 1, __ATOMIC_RELAXED);
 	links_push(&events.pieces, &events.incoming, p);
 	if (__atomic_load_n(&events.closed, __ATOMIC_SEQ_CST)) {
-		close_events(IS_OF_PROGRAM);
+		close_events();
 		return;
 	}
 	if (!__atomic_load_n(&events.watched, __ATOMIC_SEQ_CST) &&
@@ -455,7 +497,7 @@ void events_push(struct piece *p)
 /* Of those that nobody waits for any more. */
 void events_close(void)
 {
-	close_events(IS_OURS);
+	close_events();
 }
 
 /* Nothing is waited for: whoever comes next has to wake us. */
@@ -488,7 +530,7 @@ void events_drain(void (*visit)(struct piece *pieces[], size_t count, bool may_w
 	uint32_t n;
 
 	pthread_mutex_lock(&library.no_fork);
-	look(IS_OURS, !may_wait);
+	look(!may_wait, may_wait ? OURS_NS : UINT64_MAX / 2);
 	pthread_mutex_unlock(&library.no_fork);
 	new = links_take_all(&events.pieces, &events.ended);
 	links_append_list(&events.pieces, &ended, &new);
@@ -518,7 +560,8 @@ uint64_t events_ended(void)
 
 bool events_waiting(void)
 {
-	return events.busy || events.unordered.first || kept.first ||
+	return __atomic_load_n(&events.looking, __ATOMIC_SEQ_CST) || events.busy ||
+	       events.unordered.first || kept.first ||
 	       __atomic_load_n(&events.ended, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&events.leaving, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&events.incoming, __ATOMIC_SEQ_CST);
