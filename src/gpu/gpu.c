@@ -456,3 +456,10 @@ bool gpu_is_finalized(const struct gpu *g, uint32_t process)
 
 	return b && b->ops->is_finalized && b->ops->is_finalized(b->backend, process);
 }
+
+bool gpu_stop_time(const struct gpu *g, uint32_t process, struct gpu_stop_time *ret)
+{
+	const struct open_backend *b = joiner(g);
+
+	return b && b->ops->stop_time && b->ops->stop_time(b->backend, process, ret);
+}

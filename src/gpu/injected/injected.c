@@ -61,6 +61,7 @@ void injected_close(struct injected *s)
 	buf_release(&s->ended_lines);
 	buf_release(&s->finalize_lines);
 	map_release(&s->connected);
+	map_release(&s->stop_times);
 	map_release(&s->by_number);
 	map_release(&s->of_process);
 	for (uint32_t n = 0; n < WIRE_APIS; n++)
@@ -431,6 +432,17 @@ bool injected_is_finalized(const struct injected *s, uint32_t process)
 	const uint64_t *state = map_get(&s->connected, process);
 
 	return state && *state & PROCESS_FINALIZED;
+}
+
+bool injected_stop_time(const struct injected *s, uint32_t process, struct gpu_stop_time *ret)
+{
+	const uint64_t *times_us = map_get(&s->stop_times, process);
+
+	if (!times_us)
+		return false;
+	ret->ns = (*times_us >> 32) * 1000;
+	ret->tracer_ns = (*times_us & UINT32_MAX) * 1000;
+	return true;
 }
 
 void injected_stats(const struct injected *s, struct gpu_stats *ret)

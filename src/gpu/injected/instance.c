@@ -535,6 +535,18 @@ static void note_finalized(struct instance *i)
 	}
 }
 
+static int note_stop_time(struct instance *i)
+{
+	const struct wire_control *c = i->reader.ring.control;
+	/* once: the program may change them */
+	uint32_t us = __atomic_load_n(&c->stop_us, __ATOMIC_RELAXED);
+	uint32_t tracer_us = __atomic_load_n(&c->stop_tracer_us, __ATOMIC_RELAXED);
+
+	if (!us || tracer_us > us)
+		return 0;
+	return map_put(&i->injected->stop_times, i->process, (uint64_t)us << 32 | tracer_us);
+}
+
 /* Slots that the library says it has written to the ring, and that the ring does not have. */
 static void count_unseen(struct instance *i)
 {
@@ -555,6 +567,7 @@ static int end(struct instance *i)
 	else
 		count_reason(i);
 	note_finalized(i);
+	error = error ?: note_stop_time(i);
 	count_unseen(i);
 	due_end(i);
 	if (i->injected->shared->places)
