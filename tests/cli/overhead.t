@@ -66,6 +66,11 @@ def check_command():
     tap.result(r["meta"].get("overhead") == "20", "the recording says under which budget", r["meta"])
     text = tap.run(tap.PROGRAM, "report", "p.xpu")
     tap.result("+-" in text and "in bursts" in text, "and the report which figures are estimates", text)
+    found = re.search(r"^not in that .*tracer .*; CPU time of the recorder itself, ([0-9.]+) (ms|s) \(([0-9.]+) % of a CPU\)$", text, re.M)
+    cpu_ns, elapsed_ns = int(r["meta"].get("recorder_cpu_ns", 0)), r["elapsed_ns"]
+    tap.result(found and abs(float(found[1]) * (1e6 if found[2] == "ms" else 1e9) - cpu_ns) < 0.01 * cpu_ns
+               and abs(float(found[3]) - 100 * cpu_ns / elapsed_ns) < 0.06 * float(found[3]),
+               "and what is not in the budget: the tracer, and the recorder's own time", cpu_ns, elapsed_ns, text)
 
 
 def check_joined():
