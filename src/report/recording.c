@@ -361,7 +361,9 @@ static void put_joined(const struct report *r, struct buf *out)
 		pids += size + (pids[size] == '\n');
 	}
 	if (line.size)
-		buf_puts(&line, ", which ran already: where graphs were made before is not known");
+		buf_puts(&line,
+			", which ran already: where graphs were made before is not known, and "
+			"copies in these may look like kernels");
 	field(out, "joined", line.size ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }
