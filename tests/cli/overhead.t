@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`xpuprof record --overhead`, on the simulated CUDA: GPU work is recorded in bursts, each with all that was asked for in it, and
 what they stand for is what the program did, within the errors that the report states."""
+import gzip
 import json
 import os
 import re
@@ -73,6 +74,13 @@ def check_command():
                "and what is not in the budget: the tracer, and the recorder's own time", cpu_ns, elapsed_ns, text)
 
 
+def check_pprof():
+    tap.run(tap.PROGRAM, "export", "--to", "pprof", "-o", "p.pb.gz", "p.xpu")
+    with gzip.open("p.pb.gz") as file:
+        text = file.read()
+    tap.result(b"in bursts: numbers and times of GPU work are estimates" in text, "a comment of pprof's says so, too")
+
+
 def check_joined():
     with open("log", "w", encoding="utf-8") as log:
         program = subprocess.Popen([ROUNDS, "--threads", "2", "--pause", "2000"], env=SIMULATED, stdout=log)
@@ -106,6 +114,7 @@ def check_refusals():
 
 def main():
     check_command()
+    check_pprof()
     check_joined()
     check_give_up()
     check_refusals()
