@@ -121,6 +121,8 @@ struct gpu_stats {
 	const char *ended;
 	/* the same: what came of gpu_options.finalize, process by process */
 	const char *finalized;
+	/* the same: which processes were joined only when another tool had left them, and when */
+	const char *late;
 };
 
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */

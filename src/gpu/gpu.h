@@ -96,7 +96,7 @@ enum gpu_missing {
 	GPU_MISSING_WORK, /* from some time on */
 };
 
-/* Calls visit for each text (lines) of what the backends refused or lost, what was in doubt, or
- * what came of gpu_options.finalize. */
+/* Calls visit for each text (lines) of what the backends refused or lost, what was in doubt,
+ * what came of gpu_options.finalize, or what was joined late. */
 void gpu_each_refusal(const struct gpu *g,
 	void (*visit)(void *context, const char *lines, enum gpu_missing what), void *context);

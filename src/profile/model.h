@@ -844,6 +844,8 @@ enum profile_loss {
 #define META_UNSEEN                                                                                \
 	"unseen" /* of a recording that grows: programs whose GPU work is not recorded, and why: \
 		    lines of text; absent: none */
+#define META_JOINED_LATE                                                                           \
+	"joined_late" /* which were joined when another profiler had left them, and when: lines */
 #define META_WOKEN "woken" /* those of them in which a library slept already; absent: none */
 #define META_OVERHEAD                                                                              \
 	"overhead" /* percent: GPU work was recorded in bursts, at this cost at most; absent: all was */

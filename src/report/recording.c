@@ -375,6 +375,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
 		{META_TRACER_ENDED, "not recorded"},
+		{META_JOINED_LATE, "joined late"},
 		{META_STALLS_REFUSED, "not sampled"},
 		{META_STALLS_CONTESTED, "contested"},
 		{META_STALLS_HELD, "held"},

@@ -138,6 +138,26 @@ def check_end():
                 tap.result(report(path)["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
 
 
+def check_late():
+    with running(ROUNDS, "--pause", "1000") as program:
+        first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
+        wait_for(lambda: has_library(program.pid))
+        second = subprocess.Popen([tap.PROGRAM, "record", "-o", "late.xpu", "-p", str(program.pid)], stderr=subprocess.PIPE, text=True)
+        time.sleep(4)  # it is refused, and tries again every five seconds
+        first.send_signal(signal.SIGINT)
+        first.wait()
+        wait_for(lambda: not has_library(program.pid))
+        wait_for(lambda: has_library(program.pid))
+        time.sleep(1)
+        second.send_signal(signal.SIGINT)
+        said = second.communicate()[1]
+        found = re.search(fr"process {program.pid} was recorded from ([0-9.]+) s on: before that another profiler held CUPTI\n", said)
+        tap.result(found and 4 < float(found[1]) < 60 and report("late.xpu")["gpu_ns"] > 0,
+                   "one that waits records from when the other leaves, and says so", said)
+        tap.result(found and lost("late.xpu").get("gpu_taken") == 1 and "joined late   " + found[0].strip() in
+                   tap.run(tap.PROGRAM, "report", "late.xpu"), "and so do reports", lost("late.xpu"))
+
+
 def check_two():
     with running(ROUNDS, "--pause", "1000") as program:
         first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
@@ -149,6 +169,7 @@ def check_two():
         tap.result(lost("second.xpu").get("gpu_taken") == 1 and not report("second.xpu")["gpu_ns"],
                    "the second is refused by CUPTI, and says so", lost("second.xpu"))
         tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
+    check_late()
     with running(ROUNDS, "--pause", "1000", faults="subscriber-before") as program:
         done = record(program.pid, seconds="2")
         tap.result("another profiler held CUPTI" in done.stderr, "so it is where another tool holds CUPTI", done.stderr)

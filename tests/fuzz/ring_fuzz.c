@@ -101,6 +101,7 @@ static void close_session(void)
 	buf_release(&session.contest_lines);
 	buf_release(&session.ended_lines);
 	buf_release(&session.held_lines);
+	buf_release(&session.late_lines);
 	map_release(&session.connected);
 	map_release(&session.stop_times);
 	map_release(&session.by_number);

@@ -60,6 +60,7 @@ void injected_close(struct injected *s)
 	buf_release(&s->held_lines);
 	buf_release(&s->ended_lines);
 	buf_release(&s->finalize_lines);
+	buf_release(&s->late_lines);
 	map_release(&s->connected);
 	map_release(&s->stop_times);
 	map_release(&s->by_number);
@@ -454,6 +455,7 @@ void injected_stats(const struct injected *s, struct gpu_stats *ret)
 	ret->stalls_held = buf_text(&s->held_lines);
 	ret->ended = buf_text(&s->ended_lines);
 	ret->finalized = buf_text(&s->finalize_lines);
+	ret->late = buf_text(&s->late_lines);
 	vec_foreach (it, &s->instances)
 		ret->instances_live += instance_is_live(*it);
 }
