@@ -154,7 +154,9 @@ static inline struct gpu_stats test_recorder_stats(const struct test_recorder *r
 		.counters_refused = "",
 		.stalls_contested = "",
 		.stalls_held = "",
-		.ended = ""};
+		.ended = "",
+		.finalized = "",
+		.late = ""};
 
 	injected_backend.stats(r->backend, &stats);
 	return stats;

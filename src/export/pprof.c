@@ -258,6 +258,8 @@ static void put_facts(struct pprof *p)
 
 	if (view_is_simulated(p->reader))
 		put_comment(p, "gpu", "simulated GPU");
+	if (profile_is_in_bursts(p->reader))
+		put_comment(p, "in bursts", "numbers and times of GPU work are estimates");
 	if (incomplete)
 		put_comment(p, "not whole", incomplete);
 	for (unsigned int i = 1; i < LOSS_KINDS; i++) {

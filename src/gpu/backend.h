@@ -95,8 +95,15 @@ struct gpu_shared {
 struct gpu_joining {
 	const char *library; /* path of the one that is put into it */
 	const char *entry;   /* its function (join/join.h) */
+	const char *tracer;  /* the name of the vendor's; valid with `stays` */
 	/* what stays in the program when it has left, and what that costs; NULL: nothing */
 	const char *stays;
+};
+
+/* How long a library took until it recorded nothing any more and all was sent. */
+struct gpu_stop_time {
+	uint64_t ns;
+	uint64_t tracer_ns; /* of these, in the vendor's tracer */
 };
 
 struct gpu_stats {
@@ -114,6 +121,8 @@ struct gpu_stats {
 	const char *ended;
 	/* the same: what came of gpu_options.finalize, process by process */
 	const char *finalized;
+	/* the same: which processes were joined only when another tool had left them, and when */
+	const char *late;
 };
 
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */
@@ -172,6 +181,8 @@ struct gpu_backend_ops {
 	bool (*is_taken)(const struct gpu_backend *b, uint32_t process);
 	/* NULL. True when the vendor's tracer was taken out of this process image. */
 	bool (*is_finalized)(const struct gpu_backend *b, uint32_t process);
+	/* NULL. False: it is not known how long it took to stop in this process image. */
+	bool (*stop_time)(const struct gpu_backend *b, uint32_t process, struct gpu_stop_time *ret);
 	/* Comes zeroed, with texts that are empty. */
 	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
 	void (*close)(struct gpu_backend *b);

@@ -380,7 +380,8 @@ static struct gpu_stats stats_of(const struct open_backend *b)
 		.stalls_contested = "",
 		.stalls_held = "",
 		.ended = "",
-		.finalized = ""};
+		.finalized = "",
+		.late = ""};
 
 	b->ops->stats(b->backend, &stats);
 	return stats;
@@ -416,6 +417,7 @@ void gpu_each_refusal(const struct gpu *g,
 		visit(context, stats.stalls_contested, GPU_MISSING_NOTHING);
 		visit(context, stats.stalls_held, GPU_MISSING_NOTHING);
 		visit(context, stats.finalized, GPU_MISSING_NOTHING);
+		visit(context, stats.late, GPU_MISSING_NOTHING);
 	}
 }
 
@@ -455,4 +457,11 @@ bool gpu_is_finalized(const struct gpu *g, uint32_t process)
 	const struct open_backend *b = joiner(g);
 
 	return b && b->ops->is_finalized && b->ops->is_finalized(b->backend, process);
+}
+
+bool gpu_stop_time(const struct gpu *g, uint32_t process, struct gpu_stop_time *ret)
+{
+	const struct open_backend *b = joiner(g);
+
+	return b && b->ops->stop_time && b->ops->stop_time(b->backend, process, ret);
 }

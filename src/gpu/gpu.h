@@ -85,6 +85,8 @@ bool gpu_is_probed(const struct gpu *g, uint32_t process);
 bool gpu_is_taken(const struct gpu *g, uint32_t process);
 /* Whether the vendor's tracer was taken out of this process image when it was left. */
 bool gpu_is_finalized(const struct gpu *g, uint32_t process);
+/* How long it took to stop in this process image when it was left. False: that is not known. */
+bool gpu_stop_time(const struct gpu *g, uint32_t process, struct gpu_stop_time *ret);
 /* GPU time as all drivers reported it, in nanoseconds, recorded or lost. */
 uint64_t gpu_reported_ns(const struct gpu *g);
 /* What a backend's lines report as missing. */
@@ -94,7 +96,7 @@ enum gpu_missing {
 	GPU_MISSING_WORK, /* from some time on */
 };
 
-/* Calls visit for each text (lines) of what the backends refused or lost, what was in doubt, or
- * what came of gpu_options.finalize. */
+/* Calls visit for each text (lines) of what the backends refused or lost, what was in doubt,
+ * what came of gpu_options.finalize, or what was joined late. */
 void gpu_each_refusal(const struct gpu *g,
 	void (*visit)(void *context, const char *lines, enum gpu_missing what), void *context);

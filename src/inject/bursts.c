@@ -61,6 +61,7 @@ static struct {
 	struct call_times times[2]; /* by `recorded` */
 } governor;
 
+volatile uint64_t bursts_patience_ns = LAST_RESORT * PERIOD_MAX_NS;
 int32_t bursts_open_calls __attribute__((aligned(64)));
 static uint64_t graphs_launched; /* in the burst: counted by many threads */
 
@@ -318,7 +319,7 @@ static bool plan_next(uint64_t now)
 			2 * governor.length_ns < BURST_NS ? 2 * governor.length_ns : BURST_NS);
 	period_ns = period_for_a_burst(now);
 	if (period_ns > LAST_RESORT * PERIOD_MAX_NS) {
-		if (now - governor.begin_ns > LAST_RESORT * PERIOD_MAX_NS)
+		if (now - governor.begin_ns > bursts_patience_ns)
 			return false;
 		period_ns = PERIOD_MAX_NS;
 	}
@@ -335,6 +336,7 @@ static void end_period(uint64_t now)
 	if (now > governor.until_ns)
 		governor.until_ns = now;
 	report(governor.since_ns, governor.until_ns, governor.start_ns, governor.end_ns);
+	governor.since_ns = governor.until_ns;
 	note_cost(take_cost_ns());
 }
 

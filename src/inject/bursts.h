@@ -26,6 +26,9 @@
 #include "inject/futex.h"
 #include "inject/library.h"
 
+/* In the first nanoseconds, so many, nothing is given up. Nobody changes it but tests. */
+extern volatile uint64_t bursts_patience_ns;
+
 /* Our thread, before its first round. Does nothing where everything is recorded. */
 void bursts_begin(void);
 /* Our thread, every round. False: the budget cannot be held. */

@@ -162,14 +162,24 @@ static void finish(void)
 	report_end(WIRE_DONE);
 }
 
+static uint32_t as_us(uint64_t ns)
+{
+	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) + 1 : UINT32_MAX;
+}
+
 /* The program goes on without us. */
 static void stop(enum wire_state state)
 {
+	uint64_t begin_ns = now_ns();
+
+	library.tracer_ns = 0;
 	bursts_end();
 	apis_stop();
 	apis_finish(true);
 	if (library.finalize)
 		library.ring.control->finalized = apis_finalize();
+	library.ring.control->stop_us = as_us(now_ns() - begin_ns);
+	library.ring.control->stop_tracer_us = as_us(library.tracer_ns);
 	report_end(state);
 	leave_program();
 }

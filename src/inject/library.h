@@ -89,6 +89,7 @@ struct library {
 	pid_t begun;	  /* the process in which the program has loaded the library itself */
 	uint32_t sampled; /* the API whose instructions are: its number plus one */
 	bool has_door;
+	uint64_t tracer_ns; /* changes, our thread: how long the API's own functions took to stop */
 	/* The program ran when the library came into it, and goes on when it has gone (leave.h). */
 	bool joined;
 };

@@ -844,9 +844,13 @@ enum profile_loss {
 #define META_UNSEEN                                                                                \
 	"unseen" /* of a recording that grows: programs whose GPU work is not recorded, and why: \
 		    lines of text; absent: none */
+#define META_JOINED_LATE                                                                           \
+	"joined_late" /* which were joined when another profiler had left them, and when: lines */
 #define META_WOKEN "woken" /* those of them in which a library slept already; absent: none */
 #define META_OVERHEAD                                                                              \
 	"overhead" /* percent: GPU work was recorded in bursts, at this cost at most; absent: all was */
+#define META_RECORDER_CPU                                                                          \
+	"recorder_cpu_ns" /* CPU time of the recorder's own process, from start to end */
 #define META_OPENCL_TIMES                                                                          \
 	"opencl_times" /* "1/16": of OpenCL's commands, so many have times; absent: all have */
 #define META_STALLS                                                                                \

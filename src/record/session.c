@@ -199,6 +199,7 @@ static int start(struct session *s)
 	if (error)
 		return error;
 	s->start_ns = clock_now_ns();
+	s->start_cpu_ns = clock_own_cpu_ns();
 	if (s->drivers)
 		drivers_begin(s->drivers, s->start_ns);
 	s->next_progress_ns = s->start_ns + PROGRESS_PERIOD_NS;

@@ -344,6 +344,9 @@ int session_finish(struct session *s)
 
 	s->end_ns = clock_now_ns();
 	error = stop_sources(s);
+	error = error
+			?: session_describe(
+				   s, META_RECORDER_CPU, clock_own_cpu_ns() - s->start_cpu_ns);
 	session_report(s, NULL);
 	error = error ?: rest_report(s);
 	error = error ?: count_unconnected(s);

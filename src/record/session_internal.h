@@ -44,6 +44,7 @@ struct session {
 	bool maps_fd_silent;  /* it was readable once, and is again after it is armed */
 	uint64_t realtime_ns; /* CLOCK_REALTIME less our clock */
 	uint64_t start_ns;
+	uint64_t start_cpu_ns; /* our own CPU time then */
 	uint64_t end_ns;
 	uint64_t next_progress_ns;
 	uint64_t round_ns;	   /* when the latest round began */

@@ -89,6 +89,26 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, ", simulated GPU");
 }
 
+/* What the budget of bursts does not cover. */
+static void put_besides(const struct report *r, struct buf *out)
+{
+	uint64_t cpu_ns = profile_meta_number(r->reader, META_RECORDER_CPU, 0),
+		 start_ns = profile_meta_number(r->reader, META_START_NS, 0),
+		 end_ns = profile_meta_number(r->reader, META_END_NS, 0);
+	char time[TEXT_CELL], share[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	buf_puts(&line,
+		"what the vendor's tracer costs while it is loaded (on an H200 0 to 2.3 % of "
+		"the time of small graphs, once 7.3 %)");
+	if (cpu_ns && end_ns > start_ns)
+		buf_printf(&line, "; CPU time of the recorder itself, %s (%s of a CPU)",
+			text_duration(time, cpu_ns),
+			text_share(share, (double)cpu_ns, (double)(end_ns - start_ns)));
+	field(out, "not in that", buf_text(&line));
+	buf_release_for(&line, out);
+}
+
 /* How much of the GPU work is in the file, and what that makes of the sums. */
 static void put_bursts(const struct report *r, struct buf *out)
 {
@@ -110,6 +130,8 @@ static void put_bursts(const struct report *r, struct buf *out)
 	buf_puts(&line, s->bursts.count ? ": its times and numbers are estimates"
 					: ": how much there was is not known");
 	field(out, "in bursts", buf_text(&line));
+	if (percent)
+		put_besides(r, out);
 	buf_reset(&line);
 	if (s->without_bursts)
 		buf_printf(&line, "GPU work of %s process%s: no burst came while %s ran",
@@ -339,7 +361,9 @@ static void put_joined(const struct report *r, struct buf *out)
 		pids += size + (pids[size] == '\n');
 	}
 	if (line.size)
-		buf_puts(&line, ", which ran already: where graphs were made before is not known");
+		buf_puts(&line,
+			", which ran already: where graphs were made before is not known, and "
+			"copies in these may look like kernels");
 	field(out, "joined", line.size ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }
@@ -351,6 +375,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
 		{META_TRACER_ENDED, "not recorded"},
+		{META_JOINED_LATE, "joined late"},
 		{META_STALLS_REFUSED, "not sampled"},
 		{META_STALLS_CONTESTED, "contested"},
 		{META_STALLS_HELD, "held"},

@@ -218,7 +218,11 @@ struct wire_control {
 	uint32_t echo;	 /* the heartbeat as the library last saw it: it lives too */
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
 	uint32_t finalized;   /* enum wire_finalized */
-	uint8_t pad4[36];
+	/* how long it took to stop in a program that goes on, until nothing calls back and all was
+	 * sent, and how much of that the tracer took; 0: not known */
+	uint32_t stop_us;
+	uint32_t stop_tracer_us;
+	uint8_t pad4[28];
 	uint64_t counts[WIRE_COUNTS];
 	/* The time of all work that the tracer reported, added up before anything else is done with
 	 * it. The profile's GPU time is compared with it. */

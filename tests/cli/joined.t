@@ -8,6 +8,7 @@ usage: joined.t [twice|sources|later|end|two|kills|forks|forking|rights|finalize
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,11 +46,18 @@ def end_begun(recorder, pid):
     return recorder.communicate()[1]
 
 
+def left_times(pid, said):
+    """How long it took to leave a program in which CUPTI stays, and how much of that was CUPTI, in milliseconds."""
+    found = re.search(fr"left process {pid} in (\S+) (ms|s) \((\S+) (us|ms|s) of it in CUPTI\): CUPTI stays loaded", said)
+    factor = {"us": 0.001, "ms": 1, "s": 1000}
+    return found and (float(found[1]) * factor[found[2]], float(found[3]) * factor[found[4]])
+
+
 def check_finalize():
     recorder, pid = record_begin("--no-graph")
     said = record_joined(pid).stderr
     whole("joined when CUPTI had been taken out", graph=False)
-    tap.result(f"left process {pid}: CUPTI stays" in said, "where it stays if nobody asks", said)
+    tap.result(left_times(pid, said), "where it stays if nobody asks", said)
     said = record_joined(pid, "--finalize").stderr
     tap.result(f"CUPTI stays in process {pid}: the program used the GPU before the library came\n" in said,
                "and if the library has not seen all", said)
@@ -71,9 +79,14 @@ def check_twice():
             done = record_joined(program.pid)
             whole(f"rounds{form}")
             tap.result(done.returncode == 0 and "GPU time" in done.stderr, "the summary has its GPU time", done.stderr)
-            tap.result(f"left process {program.pid}: CUPTI stays loaded" in done.stderr, "and says what stays", done.stderr)
-            tap.result(f"process {program.pid}, which ran already" in tap.run(tap.PROGRAM, "report", "p.xpu") and
-                       report()["meta"]["joined"] == str(program.pid), "reports say that it was joined", report()["meta"])
+            times = left_times(program.pid, done.stderr)
+            # when recording ends, graphs that were launched before get 50 ms to run
+            tap.result(times and 50 <= times[0] < 10000 and 0 < times[1] < times[0], "and says how long it took to leave, and what stays",
+                       times, done.stderr)
+            text = tap.run(tap.PROGRAM, "report", "p.xpu")
+            tap.result(f"process {program.pid}, which ran already: where graphs were made before is not known, and copies in these may"
+                       " look like kernels\n" in text and report()["meta"]["joined"] == str(program.pid),
+                       "reports say that it was joined, and what is not known of it", text, report()["meta"])
             after_one = state_of(program.pid)
             tap.result(after_one[2] == ["/memfd:xpuprof-stay"] and not has_library(program.pid),
                        "only a page stays, and no thread", after_one)
@@ -125,6 +138,26 @@ def check_end():
                 tap.result(report(path)["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
 
 
+def check_late():
+    with running(ROUNDS, "--pause", "1000") as program:
+        first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
+        wait_for(lambda: has_library(program.pid))
+        second = subprocess.Popen([tap.PROGRAM, "record", "-o", "late.xpu", "-p", str(program.pid)], stderr=subprocess.PIPE, text=True)
+        time.sleep(4)  # it is refused, and tries again every five seconds
+        first.send_signal(signal.SIGINT)
+        first.wait()
+        wait_for(lambda: not has_library(program.pid))
+        wait_for(lambda: has_library(program.pid))
+        time.sleep(1)
+        second.send_signal(signal.SIGINT)
+        said = second.communicate()[1]
+        found = re.search(fr"process {program.pid} was recorded from ([0-9.]+) s on: before that another profiler held CUPTI\n", said)
+        tap.result(found and 4 < float(found[1]) < 60 and report("late.xpu")["gpu_ns"] > 0,
+                   "one that waits records from when the other leaves, and says so", said)
+        tap.result(found and lost("late.xpu").get("gpu_taken") == 1 and "joined late   " + found[0].strip() in
+                   tap.run(tap.PROGRAM, "report", "late.xpu"), "and so do reports", lost("late.xpu"))
+
+
 def check_two():
     with running(ROUNDS, "--pause", "1000") as program:
         first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
@@ -136,6 +169,7 @@ def check_two():
         tap.result(lost("second.xpu").get("gpu_taken") == 1 and not report("second.xpu")["gpu_ns"],
                    "the second is refused by CUPTI, and says so", lost("second.xpu"))
         tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
+    check_late()
     with running(ROUNDS, "--pause", "1000", faults="subscriber-before") as program:
         done = record(program.pid, seconds="2")
         tap.result("another profiler held CUPTI" in done.stderr, "so it is where another tool holds CUPTI", done.stderr)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`xpuprof record --overhead`, on the simulated CUDA: GPU work is recorded in bursts, each with all that was asked for in it, and
 what they stand for is what the program did, within the errors that the report states."""
+import gzip
 import json
 import os
 import re
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
 
 ROUNDS = os.path.join(tap.BUILD, "tests/programs/rounds")
+LIBRARY = os.path.join(tap.BUILD, "libxpuprof-inject.so")
 SIMULATED = {**os.environ, "LD_LIBRARY_PATH": os.path.join(tap.BUILD, "sim")}
 KERNELS_A_ROUND = 8
 
@@ -66,6 +68,18 @@ def check_command():
     tap.result(r["meta"].get("overhead") == "20", "the recording says under which budget", r["meta"])
     text = tap.run(tap.PROGRAM, "report", "p.xpu")
     tap.result("+-" in text and "in bursts" in text, "and the report which figures are estimates", text)
+    found = re.search(r"^not in that .*tracer .*; CPU time of the recorder itself, ([0-9.]+) (ms|s) \(([0-9.]+) % of a CPU\)$", text, re.M)
+    cpu_ns, elapsed_ns = int(r["meta"].get("recorder_cpu_ns", 0)), r["elapsed_ns"]
+    tap.result(found and abs(float(found[1]) * (1e6 if found[2] == "ms" else 1e9) - cpu_ns) < 0.01 * cpu_ns
+               and abs(float(found[3]) - 100 * cpu_ns / elapsed_ns) < 0.06 * float(found[3]),
+               "and what is not in the budget: the tracer, and the recorder's own time", cpu_ns, elapsed_ns, text)
+
+
+def check_pprof():
+    tap.run(tap.PROGRAM, "export", "--to", "pprof", "-o", "p.pb.gz", "p.xpu")
+    with gzip.open("p.pb.gz") as file:
+        text = file.read()
+    tap.result(b"in bursts: numbers and times of GPU work are estimates" in text, "a comment of pprof's says so, too")
 
 
 def check_joined():
@@ -83,11 +97,30 @@ def check_joined():
     program.wait()
 
 
+def be_impatient(pid):
+    """The library in a program does not go on for a minute with what cannot be held: a variable in its memory says how long."""
+    symbols = tap.run("nm", LIBRARY).splitlines()
+    offset = next(int(line.split()[0], 16) for line in symbols if line.endswith(" bursts_patience_ns"))
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        base = next(int(line.split("-")[0], 16) for line in maps if os.path.basename(LIBRARY) in line)
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(base + offset)
+        memory.write(bytes(8))
+
+
 def check_give_up():
-    """Hardly anything costs a hundred-thousandth of the time, and our thread alone costs more."""
-    done, _ = record("--overhead", "0.001", seconds=3)
+    """Our thread alone costs more than a hundred-thousandth of the time, which is known after a burst or two: within six seconds."""
+    command = ["sh", "-c", f"echo pid $$; exec '{ROUNDS}' --threads 2 --pause 3000 --seconds 8"]
+    with subprocess.Popen([tap.PROGRAM, "record", "--overhead", "0.001", "-o", "p.xpu", "--", *command], env=SIMULATED,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as recorder:
+        pid = recorder.stdout.readline().split()[1]
+        recorder.stdout.readline()  # it is ready: the library is there
+        be_impatient(pid)
+        said = recorder.communicate()[1]
     r = report()
-    tap.result(done.returncode == 0 and r["bursts"]["works_recorded"] < 200, "a small budget gives few bursts", r["bursts"], done.stderr)
+    tap.result(recorder.returncode == 0 and r["bursts"]["works_recorded"] < 200, "a small budget gives few bursts", r["bursts"], said)
+    tap.result(lost(r) == {"gpu_overhead": 1} and "--overhead could not be held" in said, "one that cannot be held ends it, and the summary says so",
+               lost(r), said)
 
 
 def check_refusals():
@@ -101,6 +134,7 @@ def check_refusals():
 
 def main():
     check_command()
+    check_pprof()
     check_joined()
     check_give_up()
     check_refusals()

@@ -513,6 +513,7 @@ static void a_library_that_reports_why_it_is_quiet_is_counted(void)
 		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_TRACER},
 		{WIRE_REASON_REFUSED, LOSS_GPU_REFUSED},
 		{WIRE_REASON_MEMORY, LOSS_GPU_MEMORY},
+		{WIRE_REASON_OVERHEAD, LOSS_GPU_OVERHEAD},
 		{WIRE_REASON_NONE, LOSS_GPU_CORRUPT},
 		{WIRE_REASONS, LOSS_GPU_CORRUPT},
 	};
@@ -1480,6 +1481,35 @@ static void what_was_sent_and_is_not_in_the_ring_is_counted_at_its_end(void)
 	test_recorder_close(r);
 }
 
+static void how_long_it_took_to_stop_is_known_where_it_makes_sense(void)
+{
+	static const struct {
+		uint32_t us, tracer_us;
+		bool known;
+	} cases[] = {{63000, 12000, true}, {0, 0, false}, {12000, 63000, false}};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+		struct test_recorder *r = test_recorder_open(NULL, NULL);
+		struct gpu_stop_time time = {0};
+		struct client c;
+		uint32_t process;
+		bool known;
+
+		CHECK(join(&c, r));
+		CHECK(tasks_process(r->tasks, (uint32_t)getpid(), &process) == 0);
+		CHECK(!injected_backend.stop_time(r->backend, process, &time));
+		c.ring.control->stop_us = cases[n].us;
+		c.ring.control->stop_tracer_us = cases[n].tracer_us;
+		c.ring.control->state = WIRE_DONE;
+		CHECK(test_recorder_pump(r) == 0 && r->ended == 1);
+		known = injected_backend.stop_time(r->backend, process, &time);
+		CHECK(known == cases[n].known);
+		CHECK(!known || (time.ns == 63000000 && time.tracer_ns == 12000000));
+		leave(&c);
+		test_recorder_close(r);
+	}
+}
+
 static void an_answer_is_not_given_again_because_the_program_says_so(void)
 {
 	struct test_recorder *r = open_walking();
@@ -1550,6 +1580,7 @@ int main(void)
 	RUN(a_device_is_what_it_was_described_as_first);
 	RUN(what_went_to_memory_mapped_over_the_ring_is_counted_once);
 	RUN(what_was_sent_and_is_not_in_the_ring_is_counted_at_its_end);
+	RUN(how_long_it_took_to_stop_is_known_where_it_makes_sense);
 	RUN(an_answer_is_not_given_again_because_the_program_says_so);
 	return tap_end();
 }

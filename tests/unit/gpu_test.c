@@ -444,7 +444,7 @@ static void what_came_of_it_is_of_all(void)
 	CHECK(gpu_reported_ns(gpu) == 300);
 	CHECK(gpu_has_connected(gpu, 1) && !gpu_has_connected(gpu, 2));
 	gpu_each_refusal(gpu, note, &refusals);
-	CHECK_TEXT(buf_text(&refusals), "!|it ended!||||||||||it was taken out|");
+	CHECK_TEXT(buf_text(&refusals), "!|it ended!|||||||||||it was taken out||");
 	buf_release(&refusals);
 	end();
 }

@@ -55,7 +55,8 @@ static bool backend_joining(struct gpu_backend *b, uint8_t api, struct gpu_joini
 
 	if (!a || !a->entry)
 		return false;
-	*ret = (struct gpu_joining){.library = b->library, .entry = a->entry, .stays = a->stays};
+	*ret = (struct gpu_joining){
+		.library = b->library, .entry = a->entry, .tracer = a->tracer, .stays = a->stays};
 	return true;
 }
 
@@ -135,6 +136,12 @@ static bool backend_is_finalized(const struct gpu_backend *b, uint32_t process)
 	return injected_is_finalized(b->libraries, process);
 }
 
+static bool backend_stop_time(
+	const struct gpu_backend *b, uint32_t process, struct gpu_stop_time *ret)
+{
+	return injected_stop_time(b->libraries, process, ret);
+}
+
 static void backend_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
 	injected_stats(b->libraries, ret);
@@ -160,6 +167,7 @@ const struct gpu_backend_ops injected_backend = {
 	.reports = backend_reports,
 	.is_taken = backend_is_taken,
 	.is_finalized = backend_is_finalized,
+	.stop_time = backend_stop_time,
 	.stats = backend_stats,
 	.close = backend_close,
 };

@@ -60,7 +60,9 @@ void injected_close(struct injected *s)
 	buf_release(&s->held_lines);
 	buf_release(&s->ended_lines);
 	buf_release(&s->finalize_lines);
+	buf_release(&s->late_lines);
 	map_release(&s->connected);
+	map_release(&s->stop_times);
 	map_release(&s->by_number);
 	map_release(&s->of_process);
 	for (uint32_t n = 0; n < WIRE_APIS; n++)
@@ -433,6 +435,17 @@ bool injected_is_finalized(const struct injected *s, uint32_t process)
 	return state && *state & PROCESS_FINALIZED;
 }
 
+bool injected_stop_time(const struct injected *s, uint32_t process, struct gpu_stop_time *ret)
+{
+	const uint64_t *times_us = map_get(&s->stop_times, process);
+
+	if (!times_us)
+		return false;
+	ret->ns = (*times_us >> 32) * 1000;
+	ret->tracer_ns = (*times_us & UINT32_MAX) * 1000;
+	return true;
+}
+
 void injected_stats(const struct injected *s, struct gpu_stats *ret)
 {
 	ret->records += s->records;
@@ -442,6 +455,7 @@ void injected_stats(const struct injected *s, struct gpu_stats *ret)
 	ret->stalls_held = buf_text(&s->held_lines);
 	ret->ended = buf_text(&s->ended_lines);
 	ret->finalized = buf_text(&s->finalize_lines);
+	ret->late = buf_text(&s->late_lines);
 	vec_foreach (it, &s->instances)
 		ret->instances_live += instance_is_live(*it);
 }

@@ -79,5 +79,7 @@ bool injected_reports(const struct injected *s, uint32_t process, uint32_t api);
 bool injected_is_taken(const struct injected *s, uint32_t process);
 /* Whether the tracer was taken out of this process image when it was left last. */
 bool injected_is_finalized(const struct injected *s, uint32_t process);
+/* How long the library took to stop in it when it was left last. False: it did not say so. */
+bool injected_stop_time(const struct injected *s, uint32_t process, struct gpu_stop_time *ret);
 /* Adds to *ret. */
 void injected_stats(const struct injected *s, struct gpu_stats *ret);

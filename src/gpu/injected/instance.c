@@ -37,6 +37,7 @@
 #define REPORTED_MAX_NS (1ull << 50)
 #define RELEASE_SLOTS	1024
 #define FINALIZED_TOLD	16		 /* processes, one by one */
+#define LATE_TOLD	16		 /* so too */
 #define LOOK_AT_CLOCK	64		 /* records */
 #define AWAY_NS		(50 * NS_PER_MS) /* between drains when we are not busy */
 
@@ -504,6 +505,35 @@ static void count_reason(struct instance *i)
 		i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }
 
+static bool was_recorded(const struct instance *i)
+{
+	const struct wire_control *c = i->reader.ring.control;
+	uint32_t state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+
+	return !i->corrupt && (state == WIRE_RUNNING || state == WIRE_DONE) &&
+	       !__atomic_load_n(&c->reason, __ATOMIC_RELAXED);
+}
+
+/* Another tool was in it, and is no more: it was joined again, and counts as taken all the same. */
+static int note_late(struct instance *i)
+{
+	struct injected *s = i->injected;
+	const uint64_t *state = map_get(&s->connected, i->process);
+	uint64_t since_ns = i->opened_ns > s->start_ns ? i->opened_ns - s->start_ns : 0;
+
+	if (!i->joined || !state || !(*state & PROCESS_COUNTED_TAKEN) || !was_recorded(i) ||
+		++s->late_count > LATE_TOLD + 1)
+		return 0;
+	if (s->late_count > LATE_TOLD)
+		buf_puts(&s->late_lines, "and so on, more processes\n");
+	else
+		buf_printf(&s->late_lines,
+			"process %" PRIu32
+			" was recorded from %.1f s on: before that another profiler held %s\n",
+			i->pid, (double)since_ns / NS_PER_SECOND, injected_sampled(s)->tracer);
+	return profile_set_meta(s->shared->writer, META_JOINED_LATE, buf_text(&s->late_lines));
+}
+
 /* What came of gpu_options.finalize. */
 static void note_finalized(struct instance *i)
 {
@@ -535,6 +565,18 @@ static void note_finalized(struct instance *i)
 	}
 }
 
+static int note_stop_time(struct instance *i)
+{
+	const struct wire_control *c = i->reader.ring.control;
+	/* once: the program may change them */
+	uint32_t us = __atomic_load_n(&c->stop_us, __ATOMIC_RELAXED);
+	uint32_t tracer_us = __atomic_load_n(&c->stop_tracer_us, __ATOMIC_RELAXED);
+
+	if (!us || tracer_us > us)
+		return 0;
+	return map_put(&i->injected->stop_times, i->process, (uint64_t)us << 32 | tracer_us);
+}
+
 /* Slots that the library says it has written to the ring, and that the ring does not have. */
 static void count_unseen(struct instance *i)
 {
@@ -555,6 +597,8 @@ static int end(struct instance *i)
 	else
 		count_reason(i);
 	note_finalized(i);
+	error = error ?: note_late(i);
+	error = error ?: note_stop_time(i);
 	count_unseen(i);
 	due_end(i);
 	if (i->injected->shared->places)

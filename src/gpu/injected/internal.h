@@ -48,8 +48,11 @@ struct injected {
 	struct buf ended_lines;	   /* of META_TRACER_ENDED */
 	struct buf finalize_lines; /* gpu_stats.finalized */
 	uint32_t finalize_count;   /* of them, told or not */
+	struct buf late_lines;	   /* of META_JOINED_LATE */
+	uint32_t late_count;	   /* of them, told or not */
 	uint32_t ended;		   /* instances in which the tracer ended */
 	struct map connected;	   /* processes (profile ids) that have: enum process_state */
+	struct map stop_times;	   /* processes that went on: microseconds, the tracer's below */
 	struct map by_number;	   /* instances: number -> struct instance * */
 	struct map of_process;	   /* pid -> how many instances it has; none: not there */
 	/* string ids by call_index of each API; 0: not used so far */

@@ -286,11 +286,14 @@ static enum wire_reason follow_calls(void)
 static void ask_for_records(uint32_t flag)
 {
 	size_t dropped = 0;
+	uint64_t begin_ns;
 
 	if (health_has_ended())
 		return;
 	pthread_mutex_lock(&library.no_fork);
+	begin_ns = now_ns();
 	cupti.ActivityFlushAll(flag);
+	library.tracer_ns += now_ns() - begin_ns;
 	if (!cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		count(WIRE_DROPPED_BY_TRACER, dropped);
 	pthread_mutex_unlock(&library.no_fork);
@@ -374,6 +377,16 @@ static void end_sampling(void)
 	}
 }
 
+static void disable_all(void)
+{
+	uint64_t begin_ns = now_ns();
+
+	disable_records();
+	disable_markers();
+	disable_callbacks();
+	library.tracer_ns += now_ns() - begin_ns;
+}
+
 /* Where a graph waits to run when records are switched off, and is launched again, CUPTI (13.0)
  * reports its work with the end times of later runs: so what was asked for may run for a while. */
 static void stop(void)
@@ -387,11 +400,8 @@ static void stop(void)
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
 	pthread_mutex_lock(&library.no_fork);
-	if (works) {
-		disable_records();
-		disable_markers();
-		disable_callbacks();
-	}
+	if (works)
+		disable_all();
 	__atomic_store_n(&library.guard->stopping, 0, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&library.no_fork);
 }

@@ -520,6 +520,7 @@ static bool try_to_end(struct sampling_slot *p)
 	if (!off)
 		return false;
 	sampling_close(p, true);
+	library.tracer_ns += steps_ns[0] + steps_ns[1] + steps_ns[2];
 	report(WIRE_STALLS_OFF, held_ns, steps_ns);
 	return true;
 }
