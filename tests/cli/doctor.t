@@ -291,7 +291,7 @@ echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
 echo 0xe20b >machine/sys/class/drm/renderD128/device/device
 : >machine/dev/dri/renderD128
 broken=$work/broken complete=$build/sim/levelzero:$build/sim/amd
-install="sudo apt install libze1 libze-intel-gpu1"
+install="sudo apt install libze1 libze-intel-gpu1 (the latter is not in Debian 12, but in sid)"
 
 on_node "$broken" --json
 is "$status $(summary)" "1 False Intel=False" "a GPU of Intel's without what records it fails"

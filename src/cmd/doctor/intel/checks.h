@@ -5,7 +5,8 @@
 #include "cmd/doctor/doctor.h"
 
 /* The step that brings Level Zero's loader and Intel's driver, by Debian's names. */
-#define INTEL_INSTALL "sudo apt install libze1 libze-intel-gpu1"
+#define INTEL_INSTALL                                                                              \
+	"sudo apt install libze1 libze-intel-gpu1 (the latter is not in Debian 12, but in sid)"
 
 extern const struct doctor_table intel_table;
 /* stalls.c: whether instructions may be sampled. */
