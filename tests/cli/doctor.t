@@ -89,8 +89,12 @@ device 0x10de 0x030200
 is "$(has_gpu)" True "a GPU that waits for its driver is one"
 device 0x10de 0x040300
 is "$(has_gpu)" False "its sound is none"
-device 0x8086 0x030000
+device 0x1a03 0x030000
 is "$(has_gpu)" False "nor is another vendor's, which is not recorded"
+device 0x8086 0x030000
+is "$(has_gpu)" True "one of Intel's is recorded"
+device 0x1002 0x120000
+is "$(has_gpu)" True "and one of AMD's, which need not display"
 
 machine
 on_machine
@@ -234,6 +238,7 @@ fi
 machine
 on_machine
 is "$(check_of intel_stalls state)" ok "a machine without Intel's driver lacks nothing"
+device 0x8086 0x030000
 mkdir -p machine/sys/module/xe
 on_machine
 is "$(check_of intel_stalls state)" limited "an xe driver without a setting has no samples"
@@ -263,6 +268,101 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	has "$(check_of intel_stalls step)" "sysctl dev.xe.observation_paranoid=0" "and doctor says how to have them"
 else
 	skip "otherwise it needs rights" "needs root and setpriv"
+fi
+
+# --- whose GPU lacks what
+summary() { # gpu, and each vendor's, from the JSON in $out
+	printf '%s' "$out" | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+assert found["has_gpu"] == bool(found["gpus"])
+print(found["gpu"], *(one["vendor"] + "=" + str(one["recorded"]) for one in found["gpus"]))'
+}
+on_node() { # FOLDER OPTION...: with the libraries in it
+	LD_LIBRARY_PATH=$1 run xpuprof doctor --sysroot "$work/machine" "$2"
+}
+machine
+rm -r machine/proc/driver
+mkdir -p broken machine/sys/class/drm/renderD128/device machine/dev/dri machine/etc/OpenCL/vendors
+for name in libze_loader.so.1 librocprofiler-sdk.so.1 libOpenCL.so.1; do
+	: >"broken/$name"
+done
+echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
+echo 0xe20b >machine/sys/class/drm/renderD128/device/device
+: >machine/dev/dri/renderD128
+broken=$work/broken complete=$build/sim/levelzero:$build/sim/amd
+install="sudo apt install libze1 libze-intel-gpu1 (the latter is not in Debian 12, but in sid)"
+
+on_node "$broken" --json
+is "$status $(summary)" "1 False Intel=False" "a GPU of Intel's without what records it fails"
+is "$(check_of levelzero_loader state): $(check_of levelzero_loader step)" "limited: $install" "its loader is missed, with the command that brings it"
+is "$(check_of intel_driver state): $(check_of intel_driver step)" "limited: $install" "so is its driver"
+is "$(check_of opencl_loader state): $(check_of opencl_loader step)" "limited: sudo apt install ocl-icd-libopencl1" "and OpenCL's loader"
+is "$(check_of opencl_drivers state): $(check_of opencl_drivers step)" "limited: sudo apt install intel-opencl-icd" "with the driver for this GPU"
+is "$(check_of driver state): $(check_of driver text)" "ok: not needed: no GPU of NVIDIA's here" "NVIDIA's driver is not"
+is "$(check_of driver step)$(check_of cupti step)$(check_of libcuda step)" "" "nor has it a step"
+on_node "$complete" --json
+is "$(summary)" "False Intel=False" "a loader without a driver is too little"
+is "$(check_of levelzero_loader state)" ok "though the loader is there"
+mkdir -p machine/usr/lib64
+cp "$build/tests/targets/probed_driver_library/libze_intel_gpu.so.1" machine/usr/lib64
+echo /usr/lib/intel-opencl/libigdrcl.so >machine/etc/OpenCL/vendors/intel.icd
+on_node "$complete" --json
+is "$(summary)" "True Intel=True" "with both its work is recorded"
+is "$status" "$(printf '%s' "$out" | python3 -c 'import json, sys; print(0 if json.load(sys.stdin)["cpu"] else 1)')" "and nothing of NVIDIA's makes that fail"
+is "$(check_of opencl_drivers state)" ok "its OpenCL driver is known by its name"
+rm machine/dev/dri/renderD128
+on_node "$complete" --json
+is "$(check_of intel_gpus state) $(summary)" "missing False Intel=False" "a GPU whose node is not in the container is not recorded"
+has "$(check_of intel_gpus step)" "docker: --device /dev/dri" "and the option that hands it over is said"
+: >machine/dev/dri/renderD128
+
+: >machine/dev/kfd
+on_node "$broken" --json
+is "$(summary)" "False Intel=False AMD=False" "a GPU of AMD's is told beside it"
+is "$(check_of amd_tracer state)" missing "without rocprofiler-sdk it is not recorded"
+has "$(check_of amd_tracer step)" "sudo apt install rocprofiler-sdk" "and what brings it is said"
+is "$(check_of opencl_drivers step)" "sudo apt install rocm-opencl, from AMD's packages of ROCm" "so is its OpenCL driver's package"
+on_node "$complete" --json
+is "$(summary)" "True Intel=True AMD=True" "with it both are recorded"
+LD_LIBRARY_PATH=$build/sim/levelzero:$broken run xpuprof doctor --sysroot "$work/machine"
+has "$out" "records GPU work (Intel): yes" "the verdict is one for each vendor"
+has "$out" "records GPU work (AMD): no, see 'AMD tracer' above" "that names what is missing"
+rm -r machine/etc
+on_node "$broken" --json
+has "$(check_of opencl_drivers text)" "no driver for Intel's and AMD's GPU" "each GPU without an OpenCL driver is named"
+has "$(check_of opencl_drivers step)" "intel-opencl-icd; sudo apt install rocm-opencl" "with each package"
+rm -r machine/sys/class
+on_node "$broken" --json
+is "$(summary) $(check_of levelzero_loader state)" "False AMD=False ok" "without Intel's nothing of Level Zero is missed"
+rm machine/dev/kfd
+device 0x1002 0x030000
+on_node "$complete" --json
+is "$(check_of amd_driver state) $(summary)" "missing False AMD=False" "a GPU of AMD's without its driver is not recorded"
+has "$(check_of amd_driver step)" "sudo modprobe amdgpu" "and what loads it is said"
+device 0x8086 0x030000
+on_node "$complete" --json
+has "$(check_of intel_gpus step)" "sudo modprobe xe" "so with Intel's"
+device 0x10de 0x030200
+on_node "$broken" --json
+is "$(summary)" "False NVIDIA=False" "and where the GPU is NVIDIA's, it is its driver"
+has "$(check_of driver step)" "install the NVIDIA driver" "that is missed"
+has "$(check_of opencl_drivers step)" "nvidia-opencl-icd" "and its OpenCL driver"
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir -p machine/sys/class/drm/renderD128/device
+	echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
+	: >machine/dev/kfd
+	chmod 600 machine/dev/dri/renderD128 machine/dev/kfd
+	chown 0:65534 machine/dev/kfd
+	group=$(python3 -c 'import grp; print(grp.getgrgid(65534).gr_name)')
+	chmod -R a+rX machine/sys machine/proc
+	run setpriv --reuid 65534 --regid 65533 --clear-groups --inh-caps=-all "$work/xpuprof" doctor --json \
+		--sysroot "$work/machine"
+	is "$(check_of intel_gpus step)" 'sudo usermod -aG render $USER, and log in again' "who may not open a node is to join its group"
+	is "$(check_of amd_driver step)" "sudo usermod -aG $group \$USER, and log in again" "whatever that is called"
+else
+	skip "who may not open a node is to join its group" "needs root and setpriv"
 fi
 
 done_testing

@@ -200,8 +200,8 @@ echo 0x8086 >machine/sys/class/drm/renderD128/device/vendor
 echo 0xe20b >machine/sys/class/drm/renderD128/device/device
 echo 0x10de >machine/sys/class/drm/renderD129/device/vendor
 run xpuprof doctor --json --sysroot "$work/machine"
-is "$(check_of intel_gpus text)" "renderD128 (device e20b, not for this user)" "a GPU that the user may not open"
-has "$(check_of intel_gpus step)" "render" "needs its group"
+is "$(check_of intel_gpus text)" "renderD128 (device e20b, no node in /dev/dri)" "a GPU that programs cannot open"
+has "$(check_of intel_gpus step)" "--device /dev/dri" "has to be handed over"
 touch machine/dev/dri/renderD128
 run xpuprof doctor --json --sysroot "$work/machine"
 is "$(check_of intel_gpus state) $(check_of intel_gpus text)" "ok renderD128 (device e20b)" "one that the user may open is fine"

@@ -39,22 +39,25 @@ static const struct doctor_check machine_checks[] = {
 	{NULL},
 };
 
-static const struct {
-	const struct doctor_check *checks;
-	bool (*has_gpu)(const struct doctor *d);
-} tables[] = {{machine_checks, NULL}, {nvidia_checks, nvidia_has_gpu}, {intel_checks, NULL},
-	{amd_checks, NULL}, {opencl_checks, NULL}};
+static const struct doctor_table machine_table = {.checks = machine_checks};
+
+static const struct doctor_table *const tables[] = {
+	&machine_table, &nvidia_table, &intel_table, &amd_table, &opencl_table};
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
 static const char *const state_names[] = {"ok", "limited", "missing"};
 
-/* The first check that a side misses; NULL when it has all. */
+/* The check that a side misses; NULL when it has all. */
+struct side {
+	const struct doctor_check *check;
+	enum finding_state state;
+};
+
 struct verdict {
-	const struct doctor_check *cpu;
-	const struct doctor_check *gpu;
-	bool cpu_in_part; /* where one is missing */
-	bool has_gpu;	  /* there is one in this machine */
+	struct side cpu;	  /* the first: others may follow from it */
+	struct side gpu;	  /* of any vendor, the worst */
+	struct side gpus[TABLES]; /* of each table's vendor */
 };
 
 void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
@@ -82,16 +85,32 @@ void finding_step(struct finding *f, const char *format, ...)
 	printable_puts(&f->step, text);
 }
 
-static void judge(struct verdict *v, const struct doctor_check *row, const struct finding *f)
+static void side_judge(struct side *side, const struct doctor_check *row, const struct finding *f)
 {
-	if (f->state == FINDING_OK)
+	if (f->state > side->state)
+		*side = (struct side){row, f->state};
+}
+
+static void judge(struct verdict *v, const struct doctor_table *table,
+	const struct doctor_check *row, const struct finding *f)
+{
+	if ((row->sides & SIDE_CPU) && !v->cpu.check)
+		side_judge(&v->cpu, row, f);
+	if (!(row->sides & SIDE_GPU))
 		return;
-	if (!v->cpu && (row->sides & SIDE_CPU)) {
-		v->cpu = row;
-		v->cpu_in_part = f->state == FINDING_LIMITED;
-	}
-	if (!v->gpu && (row->sides & SIDE_GPU))
-		v->gpu = row;
+	side_judge(&v->gpu, row, f);
+	for (size_t i = 0; i < TABLES; i++)
+		if (!table->vendor || table == tables[i])
+			side_judge(&v->gpus[i], row, f);
+}
+
+/* A vendor whose GPUs are not here is not missed where another's are. */
+static void excuse(const struct doctor *d, const struct doctor_table *table, struct finding *f)
+{
+	if (f->state == FINDING_OK || !table->vendor || !d->gpus[0] || doctor_has_gpu(d, table))
+		return;
+	finding_is(f, FINDING_OK, "not needed: no GPU of %s's here", table->vendor);
+	buf_reset(&f->step);
 }
 
 static void text_finding(struct buf *out, const struct doctor_check *row, const struct finding *f)
@@ -102,20 +121,37 @@ static void text_finding(struct buf *out, const struct doctor_check *row, const 
 }
 
 static void text_side(
-	struct buf *out, const char *name, const struct doctor_check *missing, const char *how)
+	struct buf *out, const char *name, const struct side *side, const char *missing)
 {
-	if (missing)
-		buf_printf(out, "%s: %s, see '%s' above\n", name, how, missing->title);
+	if (side->check)
+		buf_printf(out, "%s: %s, see '%s' above\n", name,
+			side->state == FINDING_LIMITED ? "in part" : missing, side->check->title);
 	else
 		buf_printf(out, "%s: yes\n", name);
+}
+
+/* Vendors are named where there are several. */
+static void text_gpus(struct buf *out, const struct verdict *v, const struct doctor *d)
+{
+	bool is_one = !d->gpus[0] || !d->gpus[1];
+	char name[64] = "records GPU work";
+
+	if (!d->gpus[0])
+		text_side(out, name, &v->gpu, "no, and there is no GPU here");
+	for (size_t i = 0; i < TABLES; i++) {
+		if (!doctor_has_gpu(d, tables[i]))
+			continue;
+		if (!is_one)
+			snprintf(name, sizeof(name), "records GPU work (%s)", tables[i]->vendor);
+		text_side(out, name, &v->gpus[i], "no");
+	}
 }
 
 static void text_verdict(struct buf *out, const struct verdict *v, const struct doctor *d)
 {
 	buf_puts(out, "\n");
-	text_side(out, "records CPU work", v->cpu, v->cpu_in_part ? "in part" : "no");
-	text_side(out, "records GPU work", v->gpu,
-		v->has_gpu ? "no" : "no, and there is no GPU here");
+	text_side(out, "records CPU work", &v->cpu, "no");
+	text_gpus(out, v, d);
 	if (d->opencl)
 		buf_puts(out, "records OpenCL: yes\n");
 }
@@ -143,13 +179,30 @@ static void json_finding(struct buf *out, const struct doctor_check *row, const 
 	buf_puts(out, "}");
 }
 
-static void run_check(struct doctor *d, const struct doctor_check *row, bool json, struct buf *out,
-	struct verdict *v)
+static void json_gpus(struct buf *out, const struct verdict *v, const struct doctor *d)
+{
+	const char *before = "";
+
+	buf_puts(out, "  \"gpus\": [");
+	for (size_t i = 0; i < TABLES; i++) {
+		if (!doctor_has_gpu(d, tables[i]))
+			continue;
+		buf_printf(out, "%s\n    {", before);
+		json_member(out, "vendor", tables[i]->vendor, ", ");
+		buf_printf(out, "\"recorded\": %s}", v->gpus[i].check ? "false" : "true");
+		before = ",";
+	}
+	buf_puts(out, "\n  ],\n");
+}
+
+static void run_check(struct doctor *d, const struct doctor_table *table,
+	const struct doctor_check *row, bool json, struct buf *out, struct verdict *v)
 {
 	struct finding f = {0};
 
 	row->run(d, &f);
-	judge(v, row, &f);
+	excuse(d, table, &f);
+	judge(v, table, row, &f);
 	if (json)
 		json_finding(out, row, &f);
 	else
@@ -161,21 +214,23 @@ static void run_check(struct doctor *d, const struct doctor_check *row, bool jso
 
 static void run_checks(struct doctor *d, bool json, struct buf *out, struct verdict *v)
 {
+	for (size_t i = 0; i < TABLES; i++)
+		if (tables[i]->has_gpu && tables[i]->has_gpu(d))
+			doctor_add_gpu(d, tables[i]);
 	if (json)
 		buf_printf(out, "{\n  \"version\": \"%s\",\n  \"checks\": [\n", XPUPROF_VERSION);
-	for (size_t i = 0; i < TABLES; i++) {
-		for (const struct doctor_check *row = tables[i].checks; row->key; row++)
-			run_check(d, row, json, out, v);
-		v->has_gpu |= tables[i].has_gpu && tables[i].has_gpu(d);
-	}
+	for (size_t i = 0; i < TABLES; i++)
+		for (const struct doctor_check *row = tables[i]->checks; row->key; row++)
+			run_check(d, tables[i], row, json, out, v);
 	if (json) {
 		buf_puts(out, "\n  ],\n");
 		tried_json(out);
+		json_gpus(out, v, d);
 		buf_printf(out,
 			"  \"cpu\": %s,\n  \"gpu\": %s,\n  \"has_gpu\": %s,\n  \"opencl\": "
 			"%s\n}\n",
-			v->cpu ? "false" : "true", v->gpu ? "false" : "true",
-			v->has_gpu ? "true" : "false", d->opencl ? "true" : "false");
+			v->cpu.check ? "false" : "true", v->gpu.check ? "false" : "true",
+			d->gpus[0] ? "true" : "false", d->opencl ? "true" : "false");
 	} else {
 		tried_text(out);
 		text_verdict(out, v, d);
@@ -217,5 +272,5 @@ int cmd_doctor(int argc, char **argv)
 		return cmd_failed();
 	}
 	/* A machine that has no GPU lacks nothing if it does not record GPU work. */
-	return verdict.cpu || (verdict.gpu && verdict.has_gpu) ? EXIT_FAILED : EXIT_OK;
+	return verdict.cpu.check || (verdict.gpu.check && d.gpus[0]) ? EXIT_FAILED : EXIT_OK;
 }

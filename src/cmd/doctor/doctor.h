@@ -26,6 +26,8 @@ struct finding {
 	struct buf step; /* what would change it; empty: nothing to do */
 };
 
+#define DOCTOR_VENDORS_MAX 8
+
 /* What several checks need; found out once. */
 struct doctor {
 	const char *root; /* "" or the folder that stands for / */
@@ -33,6 +35,8 @@ struct doctor {
 	uint64_t capabilities; /* effective, as bits */
 	bool can_bpf;	       /* by capabilities alone */
 	bool can_perf;	       /* without these, perf events of one's own programs */
+	/* Whose GPUs are here, with or without their drivers, up to NULL. */
+	const struct doctor_table *gpus[DOCTOR_VENDORS_MAX + 1];
 	/* The library of the GPU driver, once a check of its vendor has looked for it; the version
 	 * as the vendor counts. */
 	struct library_probe driver;
@@ -51,10 +55,17 @@ int doctor_read(const struct doctor *d, const char *path, struct buf *ret);
 int doctor_read_number(const struct doctor *d, const char *path, long *ret);
 bool doctor_exists(const struct doctor *d, const char *path);
 
+/* devices.c: whether a device of a PCI vendor and class, "0x8086" and "0x03", is on the bus */
+bool doctor_has_device(const struct doctor *d, const char *vendor, const char *class);
+/* whether the kernel's driver made a render node for a GPU of this vendor */
+bool doctor_has_render_node(const struct doctor *d, const char *vendor);
+/* The step that lets this user open a device's node: to join its group. */
+void finding_step_group(struct finding *f, const struct doctor *d, const char *node);
+
 /* Which side of a recording needs what is checked; 0: neither. */
 enum {
 	SIDE_CPU = 1 << 0,
-	SIDE_GPU = 1 << 1,
+	SIDE_GPU = 1 << 1, /* of the vendor in whose table the check is; else, of all */
 };
 
 struct doctor_check {
@@ -63,6 +74,20 @@ struct doctor_check {
 	unsigned int sides;
 	void (*run)(struct doctor *d, struct finding *f);
 };
+
+struct doctor_table {
+	const struct doctor_check *checks; /* up to a row without a key */
+	/* whose GPUs it is about; NULL: nobody's, and what is below is not set */
+	const char *vendor;
+	/* whether there is one, with or without its driver: asked before all checks, of files */
+	bool (*has_gpu)(const struct doctor *d);
+	const char *const *opencl_drivers; /* words in the names of their files, up to NULL */
+	const char *opencl_step;	   /* what brings one */
+};
+
+/* A vendor whose GPUs are here; may be added twice. */
+void doctor_add_gpu(struct doctor *d, const struct doctor_table *vendor);
+bool doctor_has_gpu(const struct doctor *d, const struct doctor_table *vendor);
 
 /* tried.c: what has been tried, as text and as a member of an object */
 void tried_text(struct buf *out);

@@ -15,6 +15,14 @@ static bool has_driver(const struct doctor *d)
 	return doctor_exists(d, AMD_DRIVER_NODE);
 }
 
+static bool has_gpu(const struct doctor *d)
+{
+	static const char vendor[] = "0x1002";
+
+	return has_driver(d) || doctor_has_render_node(d, vendor) ||
+	       doctor_has_device(d, vendor, "0x03") || doctor_has_device(d, vendor, "0x12");
+}
+
 static bool may_use_driver(const struct doctor *d)
 {
 	char path[PATH_MAX];
@@ -25,14 +33,17 @@ static bool may_use_driver(const struct doctor *d)
 
 static void check_driver(struct doctor *d, struct finding *f)
 {
-	if (!has_driver(d)) {
+	if (!doctor_has_gpu(d, &amd_table)) {
 		finding_is(f, FINDING_OK, "no GPU of AMD's here (" AMD_DRIVER_NODE ")");
+	} else if (!has_driver(d)) {
+		finding_is(f, FINDING_MISSING, "no " AMD_DRIVER_NODE ": programs cannot use HIP");
+		finding_step(f, "sudo modprobe amdgpu, or hand the nodes to this container "
+				"(docker: --device " AMD_DRIVER_NODE " --device /dev/dri)");
 	} else if (may_use_driver(d)) {
 		finding_is(f, FINDING_OK, "programs of yours may use " AMD_DRIVER_NODE);
 	} else {
-		finding_is(f, FINDING_LIMITED, "programs of yours may not use " AMD_DRIVER_NODE);
-		finding_step(f, "join its groups (sudo usermod -a -G render,video $USER), and log "
-				"in again");
+		finding_is(f, FINDING_MISSING, "programs of yours may not use " AMD_DRIVER_NODE);
+		finding_step_group(f, d, AMD_DRIVER_NODE);
 	}
 }
 
@@ -56,13 +67,14 @@ static void check_tracer(struct doctor *d, struct finding *f)
 
 	if (find_tracer(&tracer)) {
 		finding_is(f, FINDING_OK, "'%s': programs that use HIP are recorded", tracer.path);
-	} else if (!has_driver(d)) {
+	} else if (!doctor_has_gpu(d, &amd_table)) {
 		finding_is(f, FINDING_OK, "no rocprofiler-sdk here, and nothing to use it for");
 	} else {
-		finding_is(f, FINDING_LIMITED,
+		finding_is(f, FINDING_MISSING,
 			"rocprofiler-sdk 1.x is not here (" AMD_TRACER_SONAME
 			"): AMD's GPUs are not recorded");
-		finding_step(f, "install rocprofiler-sdk of ROCm 7.0 or later");
+		finding_step(f, "sudo apt install rocprofiler-sdk, from AMD's packages of ROCm 7.0 "
+				"or later (amdrocm-profiler-base in the latest)");
 	}
 }
 
@@ -77,9 +89,19 @@ static void check_tools(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_OK, "$" AMD_TOOLS_VARIABLE " is free");
 }
 
-const struct doctor_check amd_checks[] = {
-	{"amd_driver", "AMD GPUs", 0, check_driver},
-	{"amd_tracer", "AMD tracer", 0, check_tracer},
+static const struct doctor_check checks[] = {
+	{"amd_driver", "AMD GPUs", SIDE_GPU, check_driver},
+	{"amd_tracer", "AMD tracer", SIDE_GPU, check_tracer},
 	{"amd_tools", "AMD tools", 0, check_tools},
 	{NULL},
+};
+
+static const char *const opencl_drivers[] = {"amdocl", "RusticlOpenCL", "MesaOpenCL", NULL};
+
+const struct doctor_table amd_table = {
+	.checks = checks,
+	.vendor = "AMD",
+	.has_gpu = has_gpu,
+	.opencl_drivers = opencl_drivers,
+	.opencl_step = "sudo apt install rocm-opencl, from AMD's packages of ROCm",
 };

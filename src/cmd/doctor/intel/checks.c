@@ -19,7 +19,9 @@
 #define TRACING_LAYER "ze_tracing_layer"
 #define LATE_TRACING  "zelEnableTracingLayer"
 #define NODES	      "/sys/class/drm"
+#define DEVICES	      "/dev/dri"
 #define INTEL	      0x8086
+#define INTEL_VENDOR  "0x8086"
 #define GPUS_SHOWN    8
 
 static bool contains(const char *path, const char *word)
@@ -57,6 +59,23 @@ static bool has_tracing_layer(const struct library_probe *loader)
 	return !access(path, R_OK);
 }
 
+static bool has_gpu(const struct doctor *d)
+{
+	return doctor_has_render_node(d, INTEL_VENDOR) ||
+	       doctor_has_device(d, INTEL_VENDOR, "0x03");
+}
+
+static void report_no_loader(const struct doctor *d, struct finding *f)
+{
+	if (!doctor_has_gpu(d, &intel_table)) {
+		finding_is(f, FINDING_OK, "no Level Zero here: nothing uses it");
+		return;
+	}
+	finding_is(f, FINDING_LIMITED,
+		"no loader here (" LEVELZERO_LOADER_SONAME "): programs cannot use Level Zero");
+	finding_step(f, INTEL_INSTALL);
+}
+
 static void check_loader(struct doctor *d, struct finding *f)
 {
 	char resolved[PATH_MAX];
@@ -65,15 +84,15 @@ static void check_loader(struct doctor *d, struct finding *f)
 
 	library_probe(LEVELZERO_LOADER_SONAME, NULL, &loader);
 	if (!loader.loaded) {
-		finding_is(f, FINDING_OK, "no Level Zero here: nothing uses it");
+		report_no_loader(d, f);
 		return;
 	}
 	version = version_of(loader.path, resolved);
 	if (!has_tracing_layer(&loader)) {
-		finding_is(f, FINDING_LIMITED,
+		finding_is(f, doctor_has_gpu(d, &intel_table) ? FINDING_MISSING : FINDING_LIMITED,
 			"'%s' has no tracing layer beside it: Level Zero is not recorded",
 			loader.path);
-		finding_step(f, "install all of the loader's package (libze1), with '%s'",
+		finding_step(f, "sudo apt install --reinstall libze1, which has '%s'",
 			LEVELZERO_TRACING_SONAME);
 		return;
 	}
@@ -103,30 +122,59 @@ static long read_id(const struct doctor *d, const char *node, const char *what)
 	return id;
 }
 
-static bool may_use(const struct doctor *d, const char *node)
+enum node { NODE_OPEN = 0, NODE_CLOSED, NODE_ABSENT };
+
+static enum node look_at_node(const struct doctor *d, const char *name)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/dev/dri/%s", d->root, node);
-	return !access(path, R_OK | W_OK);
+	snprintf(path, sizeof(path), "%s" DEVICES "/%s", d->root, name);
+	if (!access(path, R_OK | W_OK))
+		return NODE_OPEN;
+	return access(path, F_OK) ? NODE_ABSENT : NODE_CLOSED;
 }
 
 struct gpus {
 	struct buf list;
-	unsigned int count, closed;
+	unsigned int count, closed, absent;
+	char first_closed[64];
 };
 
-static void add_gpu(const struct doctor *d, const char *node, struct gpus *g)
+static void add_gpu(const struct doctor *d, const char *name, struct gpus *g)
 {
-	bool is_open = may_use(d, node);
+	static const char *const notes[] = {"", ", not for this user", ", no node in " DEVICES};
+	enum node node = look_at_node(d, name);
 
-	if (read_id(d, node, "vendor") != INTEL)
+	if (read_id(d, name, "vendor") != INTEL)
 		return;
-	g->closed += !is_open;
+	if (node == NODE_CLOSED && !g->closed++)
+		snprintf(g->first_closed, sizeof(g->first_closed), DEVICES "/%s", name);
+	g->absent += node == NODE_ABSENT;
 	if (g->count++ < GPUS_SHOWN)
-		buf_printf(&g->list, "%s%s (device %lx%s)", g->count > 1 ? ", " : "", node,
-			(unsigned long)read_id(d, node, "device"),
-			is_open ? "" : ", not for this user");
+		buf_printf(&g->list, "%s%s (device %lx%s)", g->count > 1 ? ", " : "", name,
+			(unsigned long)read_id(d, name, "device"), notes[node]);
+}
+
+static void report_gpus(const struct doctor *d, const struct gpus *g, struct finding *f)
+{
+	unsigned int shut = g->closed + g->absent;
+	enum finding_state state = !shut	      ? FINDING_OK
+				   : shut == g->count ? FINDING_MISSING
+						      : FINDING_LIMITED;
+
+	if (g->count) {
+		finding_is(f, state, "%s", buf_text(&g->list));
+	} else if (doctor_has_gpu(d, &intel_table)) {
+		finding_is(f, FINDING_MISSING, "one whose driver is not loaded");
+		finding_step(f, "sudo modprobe xe, or i915 for GPUs before Lunar Lake and B580");
+	} else {
+		finding_is(f, FINDING_OK, "none in this machine");
+	}
+	if (g->closed)
+		finding_step_group(f, d, g->first_closed);
+	else if (g->absent)
+		finding_step(
+			f, "hand " DEVICES " to this container (docker: --device " DEVICES ")");
 }
 
 static void check_gpus(struct doctor *d, struct finding *f)
@@ -143,19 +191,25 @@ static void check_gpus(struct doctor *d, struct finding *f)
 			add_gpu(d, entry->d_name, &g);
 	if (folder)
 		closedir(folder);
-	if (!g.count)
-		finding_is(f, FINDING_OK, "none in this machine");
-	else
-		finding_is(f, g.closed ? FINDING_LIMITED : FINDING_OK, "%s", buf_text(&g.list));
-	if (g.closed)
-		finding_step(f, "add the user to the group of /dev/dri's nodes (render)");
+	report_gpus(d, &g, f);
 	buf_release(&g.list);
 }
 
-const struct doctor_check intel_checks[] = {
-	{"levelzero_loader", "Level Zero", 0, check_loader},
-	{"intel_gpus", "Intel GPUs", 0, check_gpus},
+static const struct doctor_check checks[] = {
+	{"levelzero_loader", "Level Zero", SIDE_GPU, check_loader},
+	{"intel_gpus", "Intel GPUs", SIDE_GPU, check_gpus},
+	{"intel_driver", "Intel's driver", SIDE_GPU, intel_check_driver},
 	{"intel_stalls", "Intel sampling", 0, intel_check_stalls},
-	{"intel_probes", "Intel's driver", 0, intel_check_probes},
+	{"intel_probes", "Intel's probes", 0, intel_check_probes},
 	{NULL},
+};
+
+static const char *const opencl_drivers[] = {"igdrcl", "RusticlOpenCL", NULL};
+
+const struct doctor_table intel_table = {
+	.checks = checks,
+	.vendor = "Intel",
+	.has_gpu = has_gpu,
+	.opencl_drivers = opencl_drivers,
+	.opencl_step = "sudo apt install intel-opencl-icd",
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whether Intel's Level Zero driver has probes of its own, by which `record --stalls` sees programs
- * that the library is not in. The file is read, never loaded.
+ * Whether Intel's Level Zero driver is there, and has probes of its own, by which `record --stalls`
+ * sees programs that the library is not in. For these the file is read, and not loaded.
  */
 #include "cmd/doctor/intel/checks.h"
 
@@ -27,6 +27,35 @@ static bool find_driver(const struct doctor *d, char ret[static PATH_MAX])
 			return true;
 	}
 	return false;
+}
+
+/* At an unusual place only the system's loader finds it. */
+static bool has_driver(const struct doctor *d, char ret[static PATH_MAX])
+{
+	struct library_probe probe;
+
+	if (find_driver(d, ret))
+		return true;
+	if (*d->root)
+		return false;
+	library_probe(DRIVER, NULL, &probe);
+	snprintf(ret, PATH_MAX, "%s", probe.path);
+	return probe.loaded;
+}
+
+void intel_check_driver(struct doctor *d, struct finding *f)
+{
+	char path[PATH_MAX];
+
+	if (!doctor_has_gpu(d, &intel_table)) {
+		finding_is(f, FINDING_OK, "no GPU here that needs it");
+	} else if (has_driver(d, path)) {
+		finding_is(f, FINDING_OK, "'%s'", path);
+	} else {
+		finding_is(f, FINDING_LIMITED,
+			"not here (" DRIVER "): programs cannot use Intel's GPUs by Level Zero");
+		finding_step(f, INTEL_INSTALL);
+	}
 }
 
 static uint32_t list_names(struct buf *ret)

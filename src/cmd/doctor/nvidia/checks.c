@@ -49,39 +49,10 @@ static size_t count_gpus(const struct doctor *d)
 	return count;
 }
 
-/* Vendor and class of a PCI device as its files have them, "0x10de" and "0x030200": a display
- * controller of NVIDIA's. */
-static bool is_gpu(const char *folder)
+static bool has_gpu(const struct doctor *d)
 {
-	struct buf vendor = BUF_INIT, class = BUF_INIT, path = BUF_INIT;
-	bool is;
-
-	buf_printf(&path, "%s/vendor", folder);
-	is = !io_read_file(buf_text(&path), 64, &vendor);
-	buf_reset(&path);
-	buf_printf(&path, "%s/class", folder);
-	is = is && !io_read_file(buf_text(&path), 64, &class) &&
-	     !strncmp(buf_text(&vendor), "0x10de", 6) && !strncmp(buf_text(&class), "0x03", 4);
-	buf_release(&vendor);
-	buf_release(&class);
-	buf_release(&path);
-	return is;
-}
-
-bool nvidia_has_gpu(const struct doctor *d)
-{
-	struct buf pattern = BUF_INIT;
-	bool has = d->driver.loaded || doctor_exists(d, "/proc/driver/nvidia/version");
-	glob_t found;
-
-	buf_printf(&pattern, "%s/sys/bus/pci/devices/*", d->root);
-	if (!glob(buf_text(&pattern), 0, NULL, &found)) {
-		for (size_t i = 0; !has && i < found.gl_pathc; i++)
-			has = is_gpu(found.gl_pathv[i]);
-		globfree(&found);
-	}
-	buf_release(&pattern);
-	return has;
+	return doctor_exists(d, "/proc/driver/nvidia/version") ||
+	       doctor_has_device(d, "0x10de", "0x03");
 }
 
 /* The first check: it also gets the version from libcuda for the others. */
@@ -96,6 +67,8 @@ static void check_driver(struct doctor *d, struct finding *f)
 			"not looked for below --sysroot");
 	else
 		library_probe(NVIDIA_DRIVER_SONAME, "cuDriverGetVersion", &d->driver);
+	if (d->driver.loaded)
+		doctor_add_gpu(d, &nvidia_table);
 	if (!doctor_read(d, "/proc/driver/nvidia/version", &text)) {
 		length = find_version(buf_text(&text), &version);
 		finding_is(f, gpus ? FINDING_OK : FINDING_MISSING, "version %.*s, %zu GPU%s",
@@ -116,7 +89,8 @@ static void check_libcuda(struct doctor *d, struct finding *f)
 {
 	if (!d->driver.loaded) {
 		finding_is(f, FINDING_MISSING, "%s", d->driver.problem);
-		finding_step(f, "install the driver's libraries, in this container too");
+		finding_step(f, "install the driver's libraries (Debian: libcuda1), in this "
+				"container too (docker: --gpus all)");
 		return;
 	}
 	finding_is(f, FINDING_OK, "CUDA %d.%d, %s%s", d->driver.version / 1000,
@@ -356,7 +330,7 @@ static void check_instruction_sampling(struct doctor *d, struct finding *f)
 	buf_release(&text);
 }
 
-const struct doctor_check nvidia_checks[] = {
+static const struct doctor_check checks[] = {
 	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
 	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},
 	{"cupti", "CUPTI", SIDE_GPU, check_cupti},
@@ -364,4 +338,16 @@ const struct doctor_check nvidia_checks[] = {
 	{"injection", "injection", SIDE_GPU, check_injection},
 	{"instruction_sampling", "GPU sampling", 0, check_instruction_sampling},
 	{NULL},
+};
+
+static const char *const opencl_drivers[] = {"nvidia-opencl", NULL};
+
+const struct doctor_table nvidia_table = {
+	.checks = checks,
+	.vendor = "NVIDIA",
+	.has_gpu = has_gpu,
+	.opencl_drivers = opencl_drivers,
+	.opencl_step = "sudo apt install nvidia-opencl-icd, or in a container: mkdir -p "
+		       "/etc/OpenCL/vendors"
+		       " && echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd",
 };

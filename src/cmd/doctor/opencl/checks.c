@@ -32,8 +32,10 @@ static void check_loader(struct doctor *d, struct finding *f)
 
 	library_probe(OPENCL_LOADER_SONAME, NULL, &loader);
 	if (!loader.loaded) {
-		finding_is(f, FINDING_OK,
+		finding_is(f, d->gpus[0] ? FINDING_LIMITED : FINDING_OK,
 			"no OpenCL loader here: programs that bring none use no OpenCL");
+		if (d->gpus[0])
+			finding_step(f, "sudo apt install ocl-icd-libopencl1");
 	} else if (knows_layers(loader.path)) {
 		d->opencl = true;
 		finding_is(f, FINDING_OK, "'%s' knows layers: programs that use it are recorded",
@@ -41,7 +43,7 @@ static void check_loader(struct doctor *d, struct finding *f)
 	} else {
 		finding_is(f, FINDING_LIMITED, "'%s' knows no layers: OpenCL is not recorded",
 			loader.path);
-		finding_step(f, "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' "
+		finding_step(f, "sudo apt install ocl-icd-libopencl1 (2.3.0 or later), or Khronos' "
 				"loader of 2021.04.29 or later");
 	}
 }
@@ -87,6 +89,37 @@ static int list_drivers(const struct doctor *d, struct buf *list)
 	return count;
 }
 
+static bool names_any(const char *list, const char *const *libraries)
+{
+	while (*libraries && !strstr(list, *libraries))
+		libraries++;
+	return *libraries;
+}
+
+/* What names itself, and for whose GPUs nothing does. */
+static void report_drivers(const struct doctor *d, const char *list, struct finding *f)
+{
+	const char *names = *list ? list : "none names itself";
+	struct buf missed = BUF_INIT, steps = BUF_INIT;
+
+	for (const struct doctor_table *const *gpu = d->gpus; *gpu; gpu++) {
+		if (names_any(list, (*gpu)->opencl_drivers))
+			continue;
+		buf_printf(&missed, "%s%s's", missed.size ? " and " : "", (*gpu)->vendor);
+		buf_printf(&steps, "%s%s", steps.size ? "; " : "", (*gpu)->opencl_step);
+	}
+	if (missed.size) {
+		finding_is(f, FINDING_LIMITED, VENDORS ": %s; no driver for %s GPU", names,
+			buf_text(&missed));
+		finding_step(f, "%s", buf_text(&steps));
+	} else {
+		finding_is(f, FINDING_OK, VENDORS ": %s%s", names,
+			*list ? "" : " (one for the CPU: sudo apt install pocl-opencl-icd)");
+	}
+	buf_release(&missed);
+	buf_release(&steps);
+}
+
 static void check_drivers(struct doctor *d, struct finding *f)
 {
 	const char *elsewhere = getenv("OCL_ICD_VENDORS");
@@ -95,10 +128,8 @@ static void check_drivers(struct doctor *d, struct finding *f)
 
 	if (elsewhere && *elsewhere)
 		finding_is(f, FINDING_OK, "$OCL_ICD_VENDORS names '%s'", elsewhere);
-	else if (count)
-		finding_is(f, FINDING_OK, "%s: %s", VENDORS, buf_text(&list));
 	else
-		finding_is(f, FINDING_OK, "none names itself in " VENDORS);
+		report_drivers(d, buf_text(&list), f);
 	d->opencl &= count || (elsewhere && *elsewhere);
 	buf_release(&list);
 }
@@ -114,9 +145,11 @@ static void check_layers(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_OK, "$" OPENCL_LAYERS_VARIABLE " is free");
 }
 
-const struct doctor_check opencl_checks[] = {
+static const struct doctor_check checks[] = {
 	{"opencl_loader", "OpenCL", 0, check_loader},
 	{"opencl_drivers", "OpenCL drivers", 0, check_drivers},
 	{"opencl_layers", "OpenCL layers", 0, check_layers},
 	{NULL},
 };
+
+const struct doctor_table opencl_table = {.checks = checks};

@@ -4,4 +4,4 @@
 
 #include "cmd/doctor/doctor.h"
 
-extern const struct doctor_check opencl_checks[]; /* up to a row without a key */
+extern const struct doctor_table opencl_table;
