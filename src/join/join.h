@@ -8,6 +8,7 @@
  *	joiner.c    the course, in that process
  *	subject.c   what is known of the program before anything in it is changed
  *	subject_files.c   what its files say, by the sandbox
+ *	reach.c     whether it can reach a library in memory where it runs
  *	filters.c   what its seccomp filters will say
  *	threads.c   which thread is borrowed, and when
  *	tracee.c    one thread, stopped

@@ -37,6 +37,7 @@
 #include "base/printable.h"
 #include "join/copy.h"
 #include "join/filters.h"
+#include "join/reach.h"
 #include "join/schedule.h"
 #include "join/stub.h"
 #include "join/subject.h"
@@ -498,13 +499,21 @@ static int refuse_by_loader(const struct course *c, const struct stub_region *re
 	return -ELIBACC;
 }
 
+/* It has tried to make a pair of sockets, and then the file. */
+static int refuse_by_kernel(const struct stub_region *region)
+{
+	if (region->memfd == -EACCES)
+		return reach_refuse_memory();
+	return error_set(-EMFILE, "it can open no more descriptors, or has no memory");
+}
+
 static int load(struct course *c)
 {
 	struct stub_region region;
 	int error = await_state(c, STUB_READY, NEW_NS, &region);
 
 	if (!error && region.state == STUB_FAILED)
-		error = error_set(-EMFILE, "it can open no more descriptors, or has no memory");
+		error = refuse_by_kernel(&region);
 	error = error ?: take_socket(c, region.sockets[1]);
 	error = error ?: fill_file(c, region.memfd);
 	if (!error)

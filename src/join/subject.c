@@ -28,6 +28,7 @@
 #include "base/printable.h"
 #include "base/proc_text.h"
 #include "base/vec.h"
+#include "join/reach.h"
 #include "join/subject_files.h"
 
 #define MAPS_BYTES_MAX	 ((size_t)64 << 20)
@@ -513,6 +514,7 @@ int subject_open(struct subject **ret, uint32_t pid, const char *program)
 	error = open_process(t);
 	error = error ?: check_status(t);
 	error = error ?: open_memory(t);
+	error = error ?: reach_check(pid);
 	error = error ?: begin_files(t, program);
 	error = error ?: check_program(t);
 	error = error ?: read_maps(t);

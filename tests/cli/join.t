@@ -55,8 +55,8 @@ def end(process):
     return "" if process.returncode == 0 else f"status {process.returncode}: {said}"
 
 
-def join(pid, times=1, ms=0, library=LIBRARY, entry="joined_entry", **more):
-    done = subprocess.run([JOIN, str(pid), library, entry, str(times), str(ms)], stdin=subprocess.DEVNULL,
+def join(pid, times=1, ms=0, library=LIBRARY, entry="joined_entry", inside=(), **more):
+    done = subprocess.run([*inside, JOIN, str(pid), library, entry, str(times), str(ms)], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, **more)
     return done.stdout
 
@@ -275,10 +275,10 @@ def built(name, source, *command):
 WAITS = "#include <unistd.h>\nint main(void) { for (;;) usleep(1000); }\n"
 
 
-def check_refused(t, name, *words, before=None, **more):
-    """One line with these words, and nothing in the program has changed."""
+def check_refused(t, name, *words, before=None, number=None, **more):
+    """One line with these words, and nothing in the program has changed. The recorder may have another number for it."""
     before = before or (maps(t.pid), threads(t.pid), descriptors(t.pid))
-    said = join(t.pid, **more)
+    said = join(number or t.pid, **more)
     after = maps(t.pid), threads(t.pid), descriptors(t.pid)
     result(said.startswith("refused: ") and said.count("\n") == 1 and any(word in said for word in words), f"{name} is refused", said)
     result(before == after and t.poll() is None, f"{name}: nothing in it has changed", *before, *after)
@@ -365,6 +365,98 @@ def check_filters():
     said = join(t.pid)
     result("left" in said and t.poll() is None, "one whose filter denies 'clone3', as old containers do, is joined", said)
     t.kill()
+
+
+# --- programs in namespaces ---------------------------------------------------------------------
+
+PID_NAMESPACE = "unshare", "--pid", "--fork", "--kill-child"
+NOEXEC = "/proc/sys/vm/memfd_noexec"
+
+
+def innermost(pid):
+    """The last of a line of processes, each the only child of the one before."""
+    children = read(f"/proc/{pid}/task/{pid}/children").split()
+    return innermost(int(children[0])) if children else pid
+
+
+class Inside:
+    """A target below other processes, which end with it."""
+
+    def __init__(self, *command):
+        self.process = start(*command, stderr=subprocess.DEVNULL)
+        self.ready = self.process.stdout.readline() != ""
+        self.pid = innermost(self.process.pid)
+        self.numbers = read(f"/proc/{self.pid}/status").partition("NSpid:")[2].partition("\n")[0].split()
+        self.poll = self.process.poll
+
+    def end(self):
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def inside(*command):
+    """None: there are no such namespaces here."""
+    t = Inside(*command)
+    return t if t.ready and read(f"/proc/{t.pid}/comm") == "join_target\n" else t.end()
+
+
+SILENT = r"""
+import ctypes, os, sys
+fd = os.open("/dev/fuse", os.O_RDWR)
+os.set_inheritable(fd, True)
+options = f"fd={fd},rootmode=40000,user_id=0,group_id=0".encode()
+if ctypes.CDLL(None).mount(b"none", b"/proc", b"fuse", 0, options):
+    sys.exit(1)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def check_proc():
+    none, other = "it has no /proc mounted", "its /proc is that of another pid namespace"
+    second = "true; " * 2 + '"$0" sleep & wait'  # the second of its namespace
+    for name, command, words in (
+            ("a program without /proc", ("unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$0" sleep', TARGET), none),
+            ("one with something else there", ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" sleep', TARGET),
+             none),
+            ("one with a /proc that never answers", ("unshare", "--mount", sys.executable, "-c", SILENT, TARGET, "sleep"),
+             "does not answer"),
+            ("one with the /proc of its parents", (*PID_NAMESPACE, TARGET, "sleep"), other),
+            ("one with a /proc where its number is another's",
+             (*PID_NAMESPACE, "--mount-proc", *PID_NAMESPACE, TARGET, "sleep"), other),
+            ("one with a /proc where its number is that of its parent",
+             (*PID_NAMESPACE, "--mount-proc", *PID_NAMESPACE, "sh", "-c", second, TARGET), other)):
+        t = inside(*command)
+        if not t:
+            result(True, f"{name} # SKIP no such namespaces here")
+            continue
+        check_refused(t, name, words)
+        t.end()
+    t = inside(*PID_NAMESPACE, "--mount-proc", "sh", "-c", second, TARGET)
+    if not t:
+        return result(True, "a program with its own /proc # SKIP no such namespaces here")
+    said = join(t.pid)
+    result("left" in said and t.numbers[1:] == ["2"], "a program with the /proc of its own pid namespace is joined", said, t.numbers)
+    return t.end()
+
+
+def check_noexec():
+    """Each has a pid namespace of its own, whose value nobody else has."""
+    words = "no memory that can be executed (vm.memfd_noexec=2)"
+    limited = *PID_NAMESPACE, "--mount-proc", "sh", "-c", f'echo 2 >{NOEXEC} && {{ "$0" "$@" & wait; }}'
+    for name, command in (("where no memory may be executed", ()), ("below such a namespace", (*PID_NAMESPACE, "--mount-proc"))):
+        t = inside(*limited, *command, TARGET, "sleep") if os.path.exists(NOEXEC) else None
+        if not t:
+            result(True, f"a program {name} # SKIP there is no such place here")
+            continue
+        outer = read(f"/proc/{t.process.pid}/task/{t.process.pid}/children").split()[0]  # here the recorder is
+        check_refused(t, f"a program {name}", words, number=t.numbers[1], inside=("nsenter", "-t", outer, "-p", "-m"))
+        if not command:
+            said = join(t.pid)
+            result(words in said and said.count("\n") == 1, f"a program {name}: a recorder elsewhere says so, too", said)
+            result(wait_until(lambda: not ours(t.pid) and threads(t.pid) == 1) and t.poll() is None, "and it goes on alone",
+                   maps(t.pid))
+        t.end()
 
 
 def check_rights():
@@ -743,6 +835,8 @@ def check():
         check_stopped()
         check_traced()
         check_filters()
+        check_proc()
+        check_noexec()
         check_rights()
         check_no_program()
         check_vfork()
