@@ -25,7 +25,8 @@
  * has one lock for questions and launches. So of a queue that a thread launches into fast, that
  * thread asks itself when it has waited for the queue, and our thread only once DEFERRED commands
  * wait. If our thread cannot follow, with CROWDED events, whoever launches does it until there are
- * fewer.
+ * fewer; our thread, which would have the lock for most of the time, only when nothing has come for
+ * QUIET rounds.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@
 #define FAST	     64u    /* launches in a round */
 #define DEFERRED     8192u
 #define CROWDED	     32768u
+#define QUIET	     64u
 #define HELP	     2u	   /* so many for a launch */
 #define AT_ONCE	     1024u /* before their events are let go of */
 #define PAUSE_NS     3000000ull
@@ -61,6 +63,8 @@ static struct {
 	struct links_list unordered;
 	struct queue *busy, **busy_end; /* queues in order of which some wait */
 	uint64_t pause_ns;
+	bool came;	/* commands, since our thread looked last */
+	uint32_t quiet; /* rounds in which none came */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy_end = &events.busy, .pause_ns = PAUSE_NS};
 
 /* The thread has the lock; and is letting go of events, in whatever is called back then. */
@@ -132,6 +136,7 @@ static void take_incoming(struct links_list *over)
 	struct links_list all = links_take_all(&events.pieces, &events.incoming);
 	struct piece *p;
 
+	events.came |= all.first != 0;
 	while ((p = links_shift(&events.pieces, &all)))
 		if (!p->event)
 			append(over, p);
@@ -186,14 +191,24 @@ static void end_all(struct queue *q, struct links_list *over)
 		;
 }
 
+/* While our thread has the lock nobody can help, and events that it has read are still held. */
+static bool is_in_the_way(void)
+{
+	return is_crowded() &&
+	       (events.quiet < QUIET || __atomic_load_n(&events.incoming, __ATOMIC_RELAXED));
+}
+
 /* any: whoever else may look after it. */
 static void look_at_queue(struct queue *q, bool any, struct links_list *over)
 {
 	bool is_fast = q->added >= FAST;
 
 	q->added = 0;
-	if (any || !is_fast)
+	if (any)
 		end_all(q, over);
+	else if (!is_fast)
+		while (!is_in_the_way() && end_first(q, over))
+			;
 	else if (q->count >= DEFERRED)
 		for (uint32_t n = 0; n < AT_ONCE && !is_crowded() && end_first(q, over); n++)
 			;
@@ -231,11 +246,19 @@ static void look_at_unordered(struct links_list *over)
 	links_append_list(&events.pieces, &events.unordered, &asked);
 }
 
+static void count_quiet(void)
+{
+	events.quiet = events.came ? 0 : events.quiet + 1;
+	events.came = false;
+}
+
 static struct links_list look_at_all(bool any)
 {
 	struct links_list over = {0};
 
 	take_incoming(&over);
+	if (!any)
+		count_quiet();
 	look_at_queues(any, &over);
 	look_at_unordered(&over);
 	if (over.first || __atomic_load_n(&events.ended, __ATOMIC_RELAXED))
