@@ -37,6 +37,7 @@
 #define PIECES	     131072u
 #define EVENTS_MAX   49152u /* so that work without times still finds room */
 #define UNORDERED    1024u  /* looked at in a round */
+#define LATEST	     32u    /* queues: when an event was waited for */
 #define FAST	     64u    /* launches in a round */
 #define DEFERRED     8192u
 #define CROWDED	     32768u
@@ -373,14 +374,27 @@ void events_help(struct queue *q)
 	unlock_and_end(&over);
 }
 
+/* Of which this event is the latest; NULL: none of those that were looked at. */
+static struct queue *find_queue(const void *event)
+{
+	struct queue *q = events.busy;
+
+	for (uint32_t n = 0; q && n < LATEST; n++, q = q->next_busy)
+		if (q->waiting.last && at(q->waiting.last)->event == event)
+			return q;
+	return NULL;
+}
+
 void events_waited(struct queue *q, const void *event)
 {
 	struct links_list over = {0};
 
-	if (!q || !lock_now())
+	if ((!q && !event) || !lock_now())
 		return;
 	take_incoming(&over);
-	if (q->waiting.last && (!event || at(q->waiting.last)->event == event))
+	if (event)
+		q = find_queue(event);
+	if (q)
 		end_all(q, &over);
 	unlock_and_end(&over);
 }
