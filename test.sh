@@ -93,7 +93,7 @@ show browser "readers for the browser tests" ||
 	echo "they could not be fetched; those tests will be skipped"
 show prometheus "Prometheus" ||
 	echo "it could not be fetched; the tests that need it will be skipped"
-show neo "Intel's drivers" || echo "they could not be fetched; tests/cli/neo.t will be skipped"
+show neo "Intel's drivers" || echo "they could not be fetched; the tests that need them will be skipped"
 show rusticl "Mesa's OpenCL" || echo "it could not be fetched; tests/cli/opencl_rusticl.t will be skipped"
 # Nothing else runs beside tests, and many of them wait for most of their time.
 test_jobs=${TEST_JOBS:-$((2 * jobs))}

@@ -76,6 +76,12 @@ CUDA_INCLUDE := $(or $(CUDA_HOME),/usr/local/cuda)/include
 $(B)/obj/tests/unit/pm_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -isystem tests/cxx
 $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_INCLUDE='"$(CUDA_INCLUDE)"'
 
+# So too of Intel's and of the kernel's drivers, where tests/neo/fetch has put them.
+NEO := $(wildcard build/neo/version)
+NEO_COMPARED := $(addprefix $(B)/obj/tests/unit/,levelzero_abi_test.o xe_abi_test.o)
+$(NEO_COMPARED): COMMON += $(if $(NEO),-isystem build/neo/include)
+$(NEO_COMPARED): $(NEO)
+
 tests: $(if $(filter 1,$(UNIT)),$(UNIT_TESTS)) $(HELPERS) $(TARGETS)
 
 # Failures with all they have to say. A test that hangs fails after some time, much longer than any takes, and one whose

@@ -6,9 +6,9 @@
  *	a thread: what has ended goes into the buffer, which is handed over when it is full enough
  *	flush:    another thread hands over what there is, and is waited for
  *
- * There are two buffers, which are lossless: whoever has no room waits until they were handed over.
- * A dispatch that ends has samples, in the second one: one every SIM_SAMPLE_NS, at four
- * instructions in turn, of which every third is issued.
+ * Buffers are lossless: whoever has no room waits until they were handed over. Work is in the one
+ * that was named for it last. A dispatch that ends has samples, in the one that was named for
+ * those: one every SIM_SAMPLE_NS, at four instructions in turn, of which every third is issued.
  */
 #include "sdk.h"
 
@@ -20,7 +20,7 @@
 #define RECORD_BYTES 256u /* ours, and what later versions append */
 #define BUFFERED_MAX 4096u
 #define PENDING_MAX  (1u << 18)
-#define BUFFERS	     2
+#define BUFFERS	     4
 #define SPARE	     512u /* what a dispatch's samples need */
 #define INSTRUCTIONS 4u
 #define INSTRUCTION  8u /* bytes */
@@ -49,6 +49,7 @@ struct buffer {
 static struct {
 	struct buffer buffers[BUFFERS];
 	uint32_t buffer_count;
+	struct buffer *work, *samples; /* samples: NULL, nobody wants any */
 	bool wants[64];
 	uint32_t methods[2]; /* of sampling, by devices; 0: they are not sampled */
 	struct record *pending;
@@ -56,7 +57,9 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_mutex_t handing; /* one buffer at a time */
 	bool ends;
-} d = {.lock = PTHREAD_MUTEX_INITIALIZER, .handing = PTHREAD_MUTEX_INITIALIZER};
+} d = {.work = &d.buffers[0],
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.handing = PTHREAD_MUTEX_INITIALIZER};
 
 EXPORT int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark,
 	uint32_t policy, rocprofiler_on_buffer *callback, void *data, uint64_t *ret);
@@ -117,7 +120,7 @@ static void sample(const struct rocprofiler_dispatch *k)
 {
 	static uint64_t invalid, lost;
 	uint64_t device = k->agent - SIM_AMD_FIRST_AGENT, ns = k->end_ns - k->start_ns;
-	struct buffer *b = &d.buffers[1];
+	struct buffer *b = d.samples;
 
 	if (device > 1 || !d.methods[device] || ns > SPARE * SIM_SAMPLE_NS)
 		return;
@@ -145,8 +148,8 @@ static void sample(const struct rocprofiler_dispatch *k)
 
 static bool has_room(void)
 {
-	return d.buffers[0].count < BUFFERED_MAX &&
-	       (d.buffer_count < 2 || d.buffers[1].count < BUFFERED_MAX - SPARE);
+	return d.work->count < BUFFERED_MAX &&
+	       (!d.samples || d.samples->count < BUFFERED_MAX - SPARE);
 }
 
 /* What has ended goes into the buffers. True: they are to be handed over. */
@@ -161,14 +164,14 @@ static bool take_ended(void)
 		const struct record *r = &d.pending[d.taken % PENDING_MAX];
 
 		if (fault_is_due(faults.drop, &records))
-			d.buffers[0].dropped++;
+			d.work->dropped++;
 		else
-			d.buffers[0].records[d.buffers[0].count++] = *r;
+			d.work->records[d.work->count++] = *r;
 		if (r->header.kind == kind_number("KERNEL_DISPATCH"))
 			sample(&r->dispatch);
 		d.taken++;
 	}
-	is_full = d.buffers[0].count >= d.buffers[0].most || !has_room();
+	is_full = d.work->count >= d.work->most || !has_room();
 	pthread_mutex_unlock(&d.lock);
 	return is_full;
 }
@@ -235,8 +238,8 @@ int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, u
 
 void delivery_samples(uint64_t agent, uint32_t method, uint64_t buffer)
 {
-	if (buffer == BUFFER_ID + 1)
-		d.methods[agent - SIM_AMD_FIRST_AGENT] = method;
+	d.samples = &d.buffers[buffer - BUFFER_ID];
+	d.methods[agent - SIM_AMD_FIRST_AGENT] = method;
 }
 
 int rocprofiler_configure_buffer_tracing_service(
@@ -245,6 +248,7 @@ int rocprofiler_configure_buffer_tracing_service(
 	if (faults.refuse)
 		return 1;
 	d.wants[kind % 64] = true;
+	d.work = &d.buffers[buffer - BUFFER_ID];
 	return 0;
 }
 

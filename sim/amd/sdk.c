@@ -5,9 +5,9 @@
  *
  * As in the real one tools are those that $ROCP_TOOL_LIBRARIES names, without a last one that has
  * no colon behind it; they may ask for something only while they are set up, in the program's first
- * call; a call that is traced has an id of its own, also inside of another; ids of the tool's own
- * are asked for in the thread that hands work to a device; its end comes by atexit, before tools
-  * are set up.
+ * call; one context of a process may sample instructions; a call that is traced has an id of its
+ * own, also inside of another; ids of the tool's own are asked for in the thread that hands work to
+ * a device; its end comes by atexit, before tools are set up.
  */
 #include "sdk.h"
 
@@ -29,7 +29,7 @@
 
 #define FIRST_CONTEXT 77u
 
-enum { LOCKED = 16, INVALID = 19 };
+enum { FAILED = 1, LOCKED = 16, INVALID = 19 };
 
 struct sim_faults faults = {.version = 10000};
 
@@ -89,6 +89,7 @@ static struct {
 	rocprofiler_on_call *on_code, *on_dispatch;
 	void *code_data, *dispatch_data;
 	uint64_t dispatch_context;
+	uint64_t sampling; /* the context; 0: nothing is sampled */
 	rocprofiler_on_request *on_request;
 	void *request_data;
 	const struct rocprofiler_tool *tools[TOOLS_MAX];
@@ -338,6 +339,9 @@ ROCPROFILER(configure_pc_sampling_service, uint64_t context, uint64_t agent, uin
 		return LOCKED;
 	if (faults.refuse || (method == ROCPROFILER_STOCHASTIC && interval & (interval - 1)))
 		return INVALID;
+	if (sdk.sampling && sdk.sampling != context)
+		return FAILED;
+	sdk.sampling = context;
 	delivery_samples(agent, method, buffer);
 	return 0;
 }

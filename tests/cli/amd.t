@@ -129,6 +129,21 @@ run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- "$target" truth
 has "$err" "ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 is set, and warns that it may hang the machine" "nobody is sampled who has not accepted the risk"
 is "$(field "r['works'], $without")" "1400 0 0" "and all else is recorded"
 
+# --- somebody else's tool that samples; rocprofiler-sdk serves one. It says: GPUs that it may sample, and may not; samples
+export OTHER_SAYS="$work/other"
+other=$build/tests/targets/rocprofiler_tool.so
+ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- \
+	env ROCP_TOOL_LIBRARIES="$other:$build/libxpuprof-rocm.so:" "$target" truth
+is "$status: $(cat "$OTHER_SAYS")" "0: 2 0 5600" "a tool before ours that samples instructions has all of its samples"
+has "$err" "as it does where another tool in the process samples them" "that ours has none then is said"
+is "$(field "r['works'], $without, $losses")" "1400 0 0 {'stalls_refused': 1}" "and all else is recorded"
+ROCP_TOOL_LIBRARIES=$other: stalled "" truth
+is "$status: $(cat "$OTHER_SAYS")" "0: 0 2 0" "one behind ours is refused"
+is "$(stalls "$sampled, $losses")" "5600 0 0 True {}" "and ours has all samples"
+ROCP_TOOL_LIBRARIES=$other: recorded truth
+is "$status: $(cat "$OTHER_SAYS") $(field "r['works'], $without, $losses")" "0: 2 0 5600 1400 0 0 {}" \
+	"without --stalls the other samples, and ours records"
+
 # --- code that clang made: functions, lines, instructions; from memory, and from a file as most programs have it
 hsaco=$(cd "$here/../data/amdgpu" && pwd)/calls.gfx942.hsaco
 cp "$hsaco" "a copy%.hsaco"

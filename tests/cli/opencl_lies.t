@@ -72,6 +72,26 @@ is "$(field '375 <= r["works_timed"] <= 400, [c["count"] for c in r["calls"]]')"
 is "$(field 'all(k["low_ns"] < k["total_ns"] < k["high_ns"] < k["total_ns"] + 1600 for k in r["kernels"])')" True \
 	"some have times: the error is that of a part of a block"
 
+# --- who reads times: our thread cannot follow, as it waits for each answer while the queue works
+recorded slow 60000
+is "$status: $kernels $losses" "0: 60000 $out {}" "slow: whoever launches reads times of what our thread cannot, and none is lost"
+is "$(field '[(c["api"], c["count"]) for c in r["calls"]]')" "[('clEnqueueNDRangeKernel', 60000), ('clFinish', 1)]" "slow: all are calls"
+for options in "" --off-cpu; do
+	what="waits${options:+, $options}"
+	recorded waits
+	is "$status: $(field 'r["works"], r["gpu_ns"]') $losses" "0: 12030 1203000 {}" "$what: all work, with the driver's own times"
+	context=$out
+	# Our thread may have been in the way in some rounds.
+	read -r rounds finish blocking latest middle <<-END
+		$out
+	END
+	true_that "$what: after clFinish the thread has read all times itself" [ "$finish" -gt $((rounds / 2)) ]
+	true_that "$what: and after a read that blocks" [ "$blocking" -gt $((rounds / 2)) ]
+	true_that "$what: and after a wait for the latest event" [ "$latest" -gt $((rounds / 2)) ]
+	is "$middle" 0 "$what: a wait for an event in the middle asks for nothing"
+done
+options=
+
 recorded platforms 3000
 is "$status: $kernels $losses" "0: 3000 300000 {}" "platforms: two at once, each with a clock of its own"
 is "$(field 'sorted((d["name"], d["works"]) for d in r["devices"])')" "[('Liar', 1000), ('Other', 2000)]" \

@@ -20,6 +20,12 @@
  *	refused		events have no times
  *	failed		commands fail when they run
  *	never		no command ends
+ *	slow		nothing: other threads than the program's wait long for each answer while the queue works;
+ *			waits for it at the end
+ *	waits		nothing: other threads are told that commands have not ended; waits for 100 kernels again and
+ *			again, and prints how often in each way, then how often all times had been read then by
+ *			the thread that waited: after clFinish, a read that blocks, and a wait for the latest
+ *			event, and how often any had after a wait for one in the middle
  *	queues		each kernel in a queue of its own, all of which stay
  *	kernels		each kernel is another, of the same few names
  *	platforms	nothing: two platforms, of which each has a device with a clock of its own, and the second
@@ -40,6 +46,10 @@
 #define SUBMITTED_NS 10 /* after it was queued */
 #define BEGUN_NS     30
 #define EVENTS	     (1 << 18)
+#define AT_ONCE	     500 /* launches */
+#define SLOW_NS	     20000
+#define ROUNDS	     30
+#define OF_ROUND     100
 
 /* Handles. */
 #define PLATFORM     ((void *)16)
@@ -63,6 +73,9 @@ struct object {
 static struct event *events;
 static uint64_t event_count, sum_ns, launched;
 static const char *lie;
+static uint64_t read_here; /* events whose times this thread of the program's was told */
+static uint32_t is_working, is_over;
+static __thread bool is_program;
 static void *table[OPENCL_ENTRIES];
 
 static bool is(const char *what)
@@ -173,11 +186,11 @@ static void make_times(struct event *e)
 	sum_ns += e->times[3] - e->times[2];
 }
 
-static int32_t launch(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
-	const size_t *global, const size_t *local, WAITS_AND_EVENT)
+static int32_t add_command(void *queue, void **event)
 {
 	struct event *e = &events[event_count++ % EVENTS];
 
+	__atomic_store_n(&is_working, 1, __ATOMIC_RELAXED);
 	if (!event)
 		return 0;
 	*e = (struct event){.references = 1, .status = is("never") ? 2 : 0, .queue = queue};
@@ -188,14 +201,47 @@ static int32_t launch(void *queue, void *kernel, uint32_t dimensions, const size
 	return 0;
 }
 
+static int32_t launch(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
+	const size_t *global, const size_t *local, WAITS_AND_EVENT)
+{
+	return add_command(queue, event);
+}
+
+static int32_t read_buffer(void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size,
+	void *to, WAITS_AND_EVENT)
+{
+	return add_command(queue, event);
+}
+
+static int32_t finish(void *queue)
+{
+	__atomic_store_n(&is_working, 0, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void take_long(void)
+{
+	if (is("slow") && !is_program && __atomic_load_n(&is_working, __ATOMIC_RELAXED))
+		nanosleep(&(struct timespec){.tv_nsec = SLOW_NS}, NULL);
+}
+
+static int32_t status_of(const struct event *e)
+{
+	if (is("waits") && !is_program && !__atomic_load_n(&is_over, __ATOMIC_SEQ_CST))
+		return 2;
+	return e->status;
+}
+
 static int32_t event_info(void *event, uint32_t what, size_t size, void *value, size_t *ret_size)
 {
 	const struct event *e = event;
+	int32_t status = status_of(e);
 
+	take_long();
 	if (what == OPENCL_EVENT_COMMAND_QUEUE)
 		return answer(&e->queue, sizeof(e->queue), size, value, ret_size);
 	if (what == OPENCL_EVENT_EXECUTION_STATUS)
-		return answer(&e->status, sizeof(e->status), size, value, ret_size);
+		return answer(&status, sizeof(status), size, value, ret_size);
 	return answer(&e->references, sizeof(e->references), size, value, ret_size);
 }
 
@@ -203,6 +249,8 @@ static int32_t event_times(void *event, uint32_t what, size_t size, void *value,
 {
 	if (is("refused"))
 		return OPENCL_PROFILING_INFO_NOT_AVAILABLE;
+	take_long();
+	read_here += is_program && what == OPENCL_PROFILING_QUEUED;
 	return answer(&((struct event *)event)->times[what - OPENCL_PROFILING_QUEUED], 8, size,
 		value, ret_size);
 }
@@ -232,7 +280,7 @@ static int32_t launch_for(const void *platform, void *queue, void **event)
 
 	if ((q->device == DEVICE) != (platform == PLATFORM))
 		exit(3);
-	return launch(queue, NULL, 0, NULL, NULL, NULL, 0, NULL, event);
+	return add_command(queue, event);
 }
 
 #define COMMAND(name, parameters, arguments)                                                       \
@@ -324,7 +372,8 @@ static void make_table(void)
 	table[OPENCL_AT_clCreateCommandQueue] = create_queue;
 	table[OPENCL_AT_clCreateKernel] = create_kernel;
 	table[OPENCL_AT_clEnqueueNDRangeKernel] = launch;
-	table[OPENCL_AT_clFinish] = nothing;
+	table[OPENCL_AT_clEnqueueReadBuffer] = read_buffer;
+	table[OPENCL_AT_clFinish] = finish;
 	table[OPENCL_AT_clWaitForEvents] = wait_for_events;
 	table[OPENCL_AT_clGetDeviceAndHostTimer] = timer;
 	table[OPENCL_AT_clGetExtensionFunctionAddressForPlatform] = address_of;
@@ -346,7 +395,7 @@ static void *call_create_kernel(const char *name)
 	return make(NULL, name, NULL);
 }
 
-static int32_t call_launch(void *const *functions, void *queue, void *kernel)
+static int32_t call_launch(void *const *functions, void *queue, void *kernel, void **event)
 {
 	int32_t (*call)(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *,
 		uint32_t, void *const *, void **);
@@ -354,7 +403,32 @@ static int32_t call_launch(void *const *functions, void *queue, void *kernel)
 
 	*(void **)&call = functions[OPENCL_AT_clEnqueueNDRangeKernel];
 	launched++;
-	return call(queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL);
+	return call(queue, kernel, 1, NULL, &items, &items, 0, NULL, event);
+}
+
+static int32_t call_read(void *queue)
+{
+	__typeof__(read_buffer) *call;
+	char to[16];
+
+	*(void **)&call = layers[OPENCL_AT_clEnqueueReadBuffer];
+	return call(queue, NULL, true, 0, sizeof(to), to, 0, NULL, NULL);
+}
+
+static int32_t call_finish(void *queue)
+{
+	int32_t (*call)(void *);
+
+	*(void **)&call = layers[OPENCL_AT_clFinish];
+	return call(queue);
+}
+
+static int32_t call_wait(void *event)
+{
+	__typeof__(wait_for_events) *call;
+
+	*(void **)&call = layers[OPENCL_AT_clWaitForEvents];
+	return call(1, &event);
 }
 
 static void *find(void *platform, const char *name)
@@ -402,6 +476,65 @@ static int use_extensions(void)
 	return 0;
 }
 
+/* 1: all times that there are have been read by this thread then. */
+static int finish_all(void *queue, void *const launched_events[])
+{
+	call_finish(queue);
+	return read_here == event_count;
+}
+
+static int read_at_end(void *queue, void *const launched_events[])
+{
+	call_read(queue);
+	return read_here == event_count;
+}
+
+static int wait_for_latest(void *queue, void *const launched_events[])
+{
+	call_wait(launched_events[OF_ROUND - 1]);
+	return read_here == event_count;
+}
+
+/* 1: any has. */
+static int wait_for_middle(void *queue, void *const launched_events[])
+{
+	uint64_t before = read_here;
+	int any;
+
+	call_wait(launched_events[OF_ROUND / 2]);
+	any = read_here != before;
+	call_finish(queue);
+	return any;
+}
+
+/* A round that our thread happens to be in the way of, is one of those that are not counted. */
+static int use_waits(void *queue, void *kernel)
+{
+	int (*const ways[])(void *, void *const[]) = {
+		finish_all, read_at_end, wait_for_latest, wait_for_middle};
+	int32_t (*release)(void *);
+	void *made[OF_ROUND];
+
+	*(void **)&release = layers[OPENCL_AT_clReleaseEvent];
+	printf("%d", ROUNDS);
+	for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+		int count = 0;
+
+		for (int round = 0; round < ROUNDS; round++) {
+			for (int n = 0; n < OF_ROUND; n++)
+				call_launch(layers, queue, kernel, &made[n]);
+			count += ways[way](queue, made);
+			for (int n = 0; n < OF_ROUND; n++)
+				release(made[n]);
+			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+		}
+		printf(" %d", count);
+	}
+	printf("\n");
+	__atomic_store_n(&is_over, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
 static double cost(void *const *functions, void *queue, void *kernel)
 {
 	uint64_t best_ns = UINT64_MAX, begun_ns;
@@ -409,7 +542,7 @@ static double cost(void *const *functions, void *queue, void *kernel)
 	for (int run = 0; run < 200; run++) {
 		begun_ns = clock_now(CLOCK_THREAD_CPUTIME_ID);
 		for (int n = 0; n < 1000; n++)
-			call_launch(functions, queue, kernel);
+			call_launch(functions, queue, kernel, NULL);
 		begun_ns = clock_now(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 		best_ns = begun_ns < best_ns ? begun_ns : best_ns;
 		nanosleep(&(struct timespec){.tv_nsec = 4000000}, NULL);
@@ -451,6 +584,7 @@ int main(int argc, char **argv)
 	void *queues[3], *queue, *kernel;
 
 	lie = argc > 1 ? argv[1] : "monotonic";
+	is_program = true;
 	events = calloc(EVENTS, sizeof(*events));
 	if (is("cuda-first"))
 		use_cuda();
@@ -466,6 +600,8 @@ int main(int argc, char **argv)
 		printf("%.0f %.0f\n", cost(table, queue, kernel), cost(layers, queue, kernel));
 		return 0;
 	}
+	if (is("waits"))
+		return use_waits(queue, kernel);
 	for (int n = 0; n < count; n++) {
 		if (is("queues"))
 			queue = call_create_queue(DEVICE);
@@ -473,10 +609,12 @@ int main(int argc, char **argv)
 			queue = queues[n % 3];
 		if (is("kernels"))
 			kernel = call_create_kernel(names[n % 3]);
-		call_launch(layers, queue, kernel);
-		if (n % 2000 == 1999) /* slower than what is written is read */
-			nanosleep(&(struct timespec){.tv_nsec = 80000000}, NULL);
+		call_launch(layers, queue, kernel, NULL);
+		if (n % AT_ONCE == AT_ONCE - 1) /* slower than what is written is read */
+			nanosleep(&(struct timespec){.tv_nsec = AT_ONCE * 40000}, NULL);
 	}
+	if (is("slow"))
+		call_finish(queue);
 	if (is("cuda-last"))
 		use_cuda();
 	printf("%llu\n", (unsigned long long)sum_ns);

@@ -22,8 +22,8 @@ $(B)/tests/targets/iga.so: tests/targets/iga/library.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fPIC -shared -o $@ $<
 
-# Somebody else's layer of OpenCL, and tracer of Level Zero.
-OTHERS := $(B)/tests/targets/opencl_layer.so $(B)/tests/targets/levelzero_tracer.so
+# Somebody else's layer of OpenCL, tracer of Level Zero and tool of rocprofiler-sdk.
+OTHERS := $(addprefix $(B)/tests/targets/,opencl_layer.so levelzero_tracer.so rocprofiler_tool.so)
 tests: $(OTHERS)
 
 $(OTHERS): $(B)/tests/targets/%.so: tests/targets/others/%.c $(B)/built-with

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * The text of Intel GPU code: what is asked and what answers are believed, with a process of the
- * test's own; and, where libiga64 is installed ($XPUPROF_LIBIGA64 or the system's), that its texts
- * are the recorded ones of tests/data/zebin.
+ * test's own; and, where there is a libiga64 ($XPUPROF_LIBIGA64, the one of tests/neo/fetch or the
+ * system's), that its texts are the recorded ones of tests/data/zebin.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/io.h"
@@ -19,6 +20,7 @@
 
 #define DATA	 "tests/data/zebin/"
 #define FILE_MAX (1u << 20)
+#define FETCHED	 "build/neo/libraries/libiga64.so.2"
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
@@ -225,7 +227,7 @@ static void the_texts_of_libiga64_are_the_recorded_ones(void)
 	size_t same = 0;
 
 	if (!installed || !knows_all(installed)) {
-		SKIP("no libiga64 that knows Xe3");
+		SKIP("no libiga64 that knows Xe3 ('tests/neo/fetch build/neo')");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -237,7 +239,9 @@ int main(void)
 {
 	const char *chosen = getenv("XPUPROF_LIBIGA64");
 
-	(void)iga_writer.load(chosen ? chosen : "", &installed);
+	if (!chosen)
+		chosen = access(FETCHED, R_OK) ? "" : FETCHED;
+	(void)iga_writer.load(chosen, &installed);
 	RUN(each_instruction_is_asked_about_in_pieces_that_fit);
 	RUN(what_is_no_answer_is_not_believed);
 	RUN(what_is_the_matter_is_said_once);

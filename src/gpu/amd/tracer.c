@@ -17,6 +17,9 @@ static const char *const refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_BUSY] =
 		"instructions of another vendor's GPUs are sampled in the process, and "
 		"only one's can be",
+	[WIRE_STALLS_CONTEXT] =
+		"rocprofiler-sdk refuses to sample GPU instructions, as it does where another tool "
+		"in the process samples them: record without that",
 	[WIRE_STALLS_MEMORY] = "there was no room for samples of GPU instructions",
 	[WIRE_STALLS_NO_FUNCTION] = "rocprofiler-sdk is not known to sample instructions in this "
 				    "version: use 1.0 or 1.1",

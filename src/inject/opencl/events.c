@@ -25,7 +25,8 @@
  * has one lock for questions and launches. So of a queue that a thread launches into fast, that
  * thread asks itself when it has waited for the queue, and our thread only once DEFERRED commands
  * wait. If our thread cannot follow, with CROWDED events, whoever launches does it until there are
- * fewer.
+ * fewer; our thread, which would have the lock for most of the time, only when nothing has come for
+ * QUIET rounds.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -38,9 +39,11 @@
 #define PIECES	   131072u
 #define EVENTS_MAX 49152u /* so that work without times still finds room */
 #define UNORDERED  1024u  /* looked at in a round */
+#define LATEST	   32u	  /* queues: when an event was waited for */
 #define FAST	   64u	  /* launches in a round */
 #define DEFERRED   8192u
 #define CROWDED	   32768u
+#define QUIET	   64u
 #define HELP	   2u /* so many for a launch */
 
 /* So long they are read at once, by our thread; by one of the program's that has waited for them,
@@ -71,6 +74,8 @@ static struct {
 	struct queue *busy, **busy_end; /* queues in order of which some wait */
 	bool deferred;			/* there were some that our thread did not look at */
 	uint64_t pause_ns;
+	bool came;	/* commands, since our thread looked last */
+	uint32_t quiet; /* rounds in which none came */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy_end = &events.busy, .pause_ns = PAUSE_NS};
 
 /* The thread has the lock; and is letting go of events, in whatever is called back then. */
@@ -142,6 +147,7 @@ static void take_incoming(struct links_list *over)
 	struct links_list all = links_take_all(&events.pieces, &events.incoming);
 	struct piece *p;
 
+	events.came |= all.first != 0;
 	while ((p = links_shift(&events.pieces, &all)))
 		if (!p->event)
 			append(over, p);
@@ -198,14 +204,21 @@ static void end_all(struct queue *q, uint64_t until_ns, struct links_list *over)
 			return;
 }
 
+/* While our thread has the lock nobody can help, and events that it has read are still held. */
+static bool is_in_the_way(void)
+{
+	return is_crowded() &&
+	       (events.quiet < QUIET || __atomic_load_n(&events.incoming, __ATOMIC_RELAXED));
+}
+
 /* Of one that a thread launches into fast, only if that thread does not. */
 static bool is_ours(struct queue *q)
 {
-	bool is_fast = q->added >= FAST, is_left = q->count >= DEFERRED && !is_crowded();
+	bool is_fast = q->added >= FAST;
 
 	q->added = 0;
 	events.deferred |= is_fast;
-	return !is_fast || is_left;
+	return is_fast ? q->count >= DEFERRED && !is_crowded() : !is_in_the_way();
 }
 
 /* any: whoever else may look after them. */
@@ -243,11 +256,19 @@ static void look_at_unordered(struct links_list *over)
 	links_append_list(&events.pieces, &events.unordered, &asked);
 }
 
+static void count_quiet(void)
+{
+	events.quiet = events.came ? 0 : events.quiet + 1;
+	events.came = false;
+}
+
 static struct links_list look_at_all(bool any, uint64_t until_ns)
 {
 	struct links_list over = {0};
 
 	take_incoming(&over);
+	if (!any)
+		count_quiet();
 	look_at_queues(any, until_ns, &over);
 	look_at_unordered(&over);
 	if (over.first || events.deferred || __atomic_load_n(&events.ended, __ATOMIC_RELAXED))
@@ -389,15 +410,28 @@ void events_help(struct queue *q)
 	unlock_and_end(&h, &over);
 }
 
+/* Of which this event is the latest; NULL: none of those that were looked at. */
+static struct queue *find_queue(const void *event)
+{
+	struct queue *q = events.busy;
+
+	for (uint32_t n = 0; q && n < LATEST; n++, q = q->next_busy)
+		if (q->waiting.last && at(q->waiting.last)->event == event)
+			return q;
+	return NULL;
+}
+
 void events_waited(struct queue *q, const void *event)
 {
 	struct links_list over = {0};
 	struct held h;
 
-	if (!q || !may_read(&h))
+	if ((!q && !event) || !may_read(&h))
 		return;
 	take_incoming(&over);
-	if (q->waiting.last && (!event || at(q->waiting.last)->event == event))
+	if (event)
+		q = find_queue(event);
+	if (q)
 		end_all(q, now_ns() + WAITED_NS, &over);
 	unlock_and_end(&h, &over);
 }

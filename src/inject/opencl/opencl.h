@@ -152,7 +152,7 @@ void events_push(struct piece *p);
 /* The launch path, after that: if there are too many, reads times of some of this queue. */
 void events_help(struct queue *q);
 /* A thread of the program's, when it has waited for all of this queue, or this event: reads times
- * of all that have ended, if that was the latest. queue: may be NULL. */
+ * of all that have ended, if that was the latest. One of the two may be NULL. */
 void events_waited(struct queue *queue, const void *event);
 /* Any thread but of a forked child: lets go of all events whose commands have ended. */
 void events_look(void);

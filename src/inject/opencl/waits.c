@@ -75,11 +75,12 @@ static int32_t wait_for_events(uint32_t count, void *const *waited)
 {
 	struct open_call open;
 	bool followed = wait_begin(&open, NUMBER_clWaitForEvents, __builtin_frame_address(0));
-	void *held[LOOKED_AT], *last = NULL;
+	void *held[LOOKED_AT], *last;
 	uint32_t kept = followed && library.syncs && waited ? hold(count, waited, held) : 0;
 	int32_t result = opencl.clWaitForEvents(count, waited);
 	struct queue *queue = NULL;
 
+	last = !result && count && waited ? waited[count - 1] : NULL;
 	if (kept)
 		last = find_last(kept, held, &queue);
 	if (followed)

@@ -41,7 +41,10 @@ enum {
 /* Samples of instructions: how they are taken, and what they are. The functions for them are
  * experimental, and are known as they are in 1.0 and 1.1. */
 #define ROCPROFILER_VERSION_SAMPLES_END 10200u
-#define ROCPROFILER_SAMPLES_VARIABLE	"ROCPROFILER_PC_SAMPLING_BETA_ENABLED"
+/* A status without a name of its own: among others, that another context of the process samples
+ * (pc_sampling/service.cpp of 1.0). */
+#define ROCPROFILER_ERROR	     1
+#define ROCPROFILER_SAMPLES_VARIABLE "ROCPROFILER_PC_SAMPLING_BETA_ENABLED"
 
 enum {
 	ROCPROFILER_STOCHASTIC = 1,

@@ -65,15 +65,31 @@ static uint64_t interval(void)
 	return wanted < chosen.least ? chosen.least : wanted > chosen.most ? chosen.most : wanted;
 }
 
-static bool begin_on(uint64_t context, uint64_t buffer, uint32_t device)
+static enum wire_stalls_refusal begin_on(uint64_t context, uint64_t buffer, uint32_t device)
 {
 	uint64_t agent = agents_handle(device);
+	int status;
 
 	chosen = (struct rocprofiler_sampling){0};
-	return !rocprofiler.query_pc_sampling_agent_configurations(agent, on_samplings, NULL) &&
-	       chosen.method &&
-	       !rocprofiler.configure_pc_sampling_service(
-		       context, agent, chosen.method, chosen.unit, interval(), buffer, 0);
+	if (rocprofiler.query_pc_sampling_agent_configurations(agent, on_samplings, NULL) ||
+		!chosen.method)
+		return WIRE_STALLS_DEVICE;
+	status = rocprofiler.configure_pc_sampling_service(
+		context, agent, chosen.method, chosen.unit, interval(), buffer, 0);
+	return status == ROCPROFILER_ERROR ? WIRE_STALLS_CONTEXT : status ? WIRE_STALLS_DEVICE : 0;
+}
+
+/* All that can; else why the last one cannot. */
+static enum wire_stalls_refusal begin_on_all(uint64_t context, uint64_t buffer)
+{
+	enum wire_stalls_refusal refusal = WIRE_STALLS_DEVICE;
+	bool any = false;
+
+	for (uint32_t n = 0; n < agents_count(); n++) {
+		refusal = begin_on(context, buffer, n);
+		any |= !refusal;
+	}
+	return any ? 0 : refusal;
 }
 
 static bool is_permitted(void)
@@ -85,7 +101,6 @@ static bool is_permitted(void)
 
 static enum wire_stalls_refusal begin(uint64_t context, uint32_t version)
 {
-	uint32_t begun = 0;
 	uint64_t buffer = 0;
 
 	if (version >= ROCPROFILER_VERSION_SAMPLES_END ||
@@ -102,9 +117,7 @@ static enum wire_stalls_refusal begin(uint64_t context, uint32_t version)
 		return WIRE_STALLS_MEMORY;
 	if (make_buffer(on_samples, &buffer))
 		return WIRE_STALLS_OTHER;
-	for (uint32_t n = 0; n < agents_count(); n++)
-		begun += begin_on(context, buffer, n);
-	return begun ? 0 : WIRE_STALLS_DEVICE;
+	return begin_on_all(context, buffer);
 }
 
 void samples_begin(uint64_t context, uint32_t version)
