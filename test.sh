@@ -106,7 +106,7 @@ fi
 # Those that between them run every BPF program; make check-kernels: all, on all kernels. (walk.t, which takes long where the
 # processor is emulated, runs the programs that samples.t and launches.t run.)
 kernel_tests=
-for test in programs samples launches waits monitor_programs monitor_drm blocked; do
+for test in programs samples launches waits monitor_programs monitor_drm blocked join; do
 	kernel_tests="$kernel_tests tests/vm/$test.t"
 done
 # An emulated machine that gets little time, and tests that measure time, fail for no fault of theirs: the one has the

@@ -409,7 +409,8 @@ static int note_all_code(struct subject *t)
 
 /* --- what forbids it -------------------------------------------------------------------------- */
 
-#define KCMP_VM 1 /* linux/kcmp.h */
+#define KCMP_VM	    1 /* linux/kcmp.h */
+#define YAMA_NOBODY 3
 
 /* The number in the line of /proc/PID/status that begins so; 0: there is none. */
 static unsigned long status_number(const struct buf *status, const char *key)
@@ -481,6 +482,36 @@ static int open_process(struct subject *t)
 	return t->pidfd < 0 ? error_errno(-errno, "cannot be found") : 0;
 }
 
+/* What Yama allows: 0 each user his own programs, 3 nobody anything; 0 where it is not there. */
+static unsigned long yama_scope(void)
+{
+	struct buf text = BUF_INIT;
+	unsigned long scope = 0;
+
+	if (!io_read_file("/proc/sys/kernel/yama/ptrace_scope", 64, &text))
+		scope = strtoul(buf_text(&text), NULL, 10);
+	buf_release(&text);
+	return scope;
+}
+
+static int refuse_memory(void)
+{
+	unsigned long scope = yama_scope();
+	char now[32] = "";
+
+	if (scope >= YAMA_NOBODY)
+		return error_set(-EPERM,
+			"we may not trace it: kernel.yama.ptrace_scope is %lu, so nobody may until "
+			"the system is booted again",
+			scope);
+	if (scope)
+		snprintf(now, sizeof(now), ", which is %lu", scope);
+	return error_set(-EPERM,
+		"we may not trace it (CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, or the same user and "
+		"kernel.yama.ptrace_scope 0%s)",
+		now);
+}
+
 static int open_memory(struct subject *t)
 {
 	char path[32];
@@ -490,9 +521,7 @@ static int open_memory(struct subject *t)
 	if (t->memory >= 0)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
-		return error_set(-EPERM,
-			"we may not trace it (CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, or the same "
-			"user and kernel.yama.ptrace_scope 0)");
+		return refuse_memory();
 	return error_errno(-errno, "cannot open its memory");
 }
 
