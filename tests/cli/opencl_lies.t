@@ -74,7 +74,9 @@ is "$(field 'all(k["low_ns"] < k["total_ns"] < k["high_ns"] < k["total_ns"] + 16
 
 # --- who reads times: our thread cannot follow, as it waits for each answer while the queue works
 recorded slow 60000
-is "$status: $kernels $losses" "0: 60000 $out {}" "slow: whoever launches reads times of what our thread cannot, and none is lost"
+# Where other programs have the processors, whoever has the lock may lose its own.
+is "$status: $(field 'r["works"], r["losses"]["gpu_untimed"] <= 600, r["launches_without_work"]["unfinished"]')" "0: 60000 True 0" \
+	"slow: whoever launches reads times of what our thread cannot, and hardly any is lost"
 is "$(field '[(c["api"], c["count"]) for c in r["calls"]]')" "[('clEnqueueNDRangeKernel', 60000), ('clFinish', 1)]" "slow: all are calls"
 for options in "" --off-cpu; do
 	what="waits${options:+, $options}"
