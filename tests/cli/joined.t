@@ -4,7 +4,7 @@
 with its stacks; and the program goes on as if nothing had been, whatever happens meanwhile. tests/gpu/joined.py does the same
 on a real GPU.
 
-usage: joined.t [twice|sources|later|end|two|kills|forks|forking|rights|finalize...]"""
+usage: joined.t [twice|sources|clock|later|end|two|kills|forks|forking|rights|finalize...]"""
 import contextlib
 import fcntl
 import os
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import check_rounds
 import tap
-from joining import (NOBODY, ROUNDS, SIMULATED, TARGET, end_well, has_library, is_left, kill_recorders, lost, record,
+from joining import (NOBODY, ONE_THREAD, ROUNDS, SIMULATED, TARGET, end_well, has_library, is_left, kill_recorders, lost, record,
                      record_joined, report, run_parts, running, state_of, text_of, wait_for, whole, why_not)
 
 KILLS = int(os.environ.get("JOINED_KILLS", 6))
@@ -111,6 +111,33 @@ def check_sources():
         done = record(program.pid, "--cpu-only", path="cpu.xpu")
         tap.result(not done.returncode and state_of(program.pid) == before and not report("cpu.xpu")["gpu_ns"],
                    "--cpu-only puts nothing into it", before, state_of(program.pid))
+
+
+# At SIGUSR2 it says how far CUPTI's clock is from the day's, which is CUPTI's own.
+CLOCK = ONE_THREAD + r"""
+cupti, at = ctypes.CDLL("libcupti.so.13"), ctypes.c_uint64()
+def tell(*_):
+    assert not cupti.cuptiGetTimestamp(ctypes.byref(at))
+    print("off", abs(at.value - time.time_ns()), flush=True)
+signal.signal(signal.SIGUSR2, tell)
+print("ready", flush=True)
+while True:
+    launch(direct)
+    call("cuStreamSynchronize", stream)
+    time.sleep(0.001)
+"""
+
+
+def check_clock():
+    """CUPTI never forgets a clock that it was given, and a profiler of the program's own would have wrong times."""
+    with running(sys.executable, "-c", CLOCK) as program:
+        for _ in range(2):
+            record_joined(program.pid, seconds=0.5)
+            wait_for(lambda: is_left(program.pid))
+        program.send_signal(signal.SIGUSR2)
+        wait_for(lambda: "off" in text_of("log"))
+        off = re.search(r"off (\d+)", text_of("log"))
+        tap.result(report()["gpu_ns"] and off and int(off[1]) < 1e9, "CUPTI keeps its own clock in a program that was joined", text_of("log"))
 
 
 def check_later():
@@ -260,7 +287,7 @@ def check_rights():
 
 
 def check():
-    run_parts(check_twice, check_sources, check_later, check_end, check_two, check_kills, check_forks, check_forking,
+    run_parts(check_twice, check_sources, check_clock, check_later, check_end, check_two, check_kills, check_forks, check_forking,
               check_rights, check_finalize)
 
 
