@@ -98,9 +98,9 @@ static void put_besides(const struct report *r, struct buf *out)
 	char time[TEXT_CELL], share[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	buf_puts(&line,
-		"what the vendor's tracer costs while it is loaded (on an H200 0 to 2.3 % of "
-		"the time of small graphs, once 7.3 %)");
+	buf_puts(&line, "what the tracer of GPUs that have one costs while it is loaded (on an "
+			"H200 0 to 2.3 % of "
+			"the time of small graphs, once 7.3 %)");
 	if (cpu_ns && end_ns > start_ns)
 		buf_printf(&line, "; CPU time of the recorder itself, %s (%s of a CPU)",
 			text_duration(time, cpu_ns),

@@ -15,8 +15,9 @@
  *		subscriber goes, by another thread: 1 meanwhile, 2 when that call has ended; capital:
  *		callbacks of calls go off first
  *
- * The ids after each other have to differ. If a thread's do not, records of its work cannot be told
- * apart for ever.
+ * "late" is printed where a callback comes for a subscriber that has gone: then a library must not
+ * be unmapped. The ids after each other have to differ. If a thread's do not, records of its work
+ * cannot be told apart for ever.
  *
  * Built by hand, as it needs CUPTI's own headers; in CUDA's folder:
  *
@@ -42,7 +43,7 @@ static CUstream stream;
 static CUdeviceptr memory;
 static pthread_t worker;
 static char order; /* for the worker; 0: none */
-static bool prints, has_context, goes_off, goes_now;
+static bool prints, has_context, goes_off, goes_now, is_gone;
 
 static void check(int result, const char *call)
 {
@@ -100,6 +101,7 @@ static void *leave(void *unused)
 		callbacks(false, CUPTI_CB_DOMAIN_RUNTIME_API);
 	}
 	OK(cuptiUnsubscribe(subscriber));
+	is_gone = true;
 	return NULL;
 }
 
@@ -110,6 +112,8 @@ static void CUPTIAPI on_callback(
 	static uint32_t last;
 	pthread_t leaver;
 
+	if (is_gone)
+		printf(" late");
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		if (goes_now && id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
 			OK(pthread_create(&leaver, NULL, leave, NULL));
@@ -231,10 +235,12 @@ static void do_step(const char *step)
 {
 	switch (*step) {
 	case 's':
+		is_gone = false;
 		OK(cuptiSubscribe(&subscriber, on_callback, NULL));
 		break;
 	case 'u':
 		OK(cuptiUnsubscribe(subscriber));
+		is_gone = true;
 		break;
 	case 'd':
 	case 'D':

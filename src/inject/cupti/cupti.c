@@ -253,6 +253,7 @@ static bool release_all(void)
 static enum wire_reason start(void)
 {
 	enum wire_reason reason;
+	int result;
 
 	if (find_cupti(&cupti, &cuda_driver))
 		return WIRE_REASON_NO_TRACER;
@@ -265,10 +266,11 @@ static enum wire_reason start(void)
 	/* CUPTI would never forget whose function it has. */
 	if (library.stalls && !library.joined)
 		checksums_init();
-	if (!enable_activity())
+	result = enable_activity();
+	if (!result)
 		return WIRE_REASON_NONE;
 	leave();
-	return WIRE_REASON_REFUSED;
+	return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;
 }
 
 static enum wire_reason follow_calls(void)

@@ -386,10 +386,10 @@ unsigned int enable_call_callbacks(void)
 	return accepted;
 }
 
-/* Domain by domain. Where the callback of a call of the runtime is switched off alone, while a
- * thread is inside that call, CUPTI (13.0) believes from then on that the thread still is: it
- * calls back twice for all its calls, or gives them all the id of that one, also for a later
- * subscriber. */
+/* Those that were switched on one by one go domain by domain. Where the callback of a call of the
+ * runtime is switched off alone, while a thread is inside that call, CUPTI (13.0) believes from
+ * then on that the thread still is: it calls back twice for all its calls, or gives them all the id
+ * of that one, also for a later subscriber. */
 void disable_call_callbacks(void)
 {
 	cupti.EnableDomain(false, cupti.subscriber, CUPTI_DOMAIN_RUNTIME);
