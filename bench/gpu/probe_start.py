@@ -8,13 +8,16 @@ alone it has the kernels without. "first": the same with an empty cache (CUDA_CA
 xpuprof's own start and end are part of all of them: "xpuprof" is `xpuprof probe ... -- true`, in seconds, for comparison.
 
 The workloads are a module of PTX with one launch (probed_times), and, where PyTorch is installed, a few operators of it in
-eager mode. Printed are the median seconds alone, and for each arm the median ratio with its 95 % interval (order statistics).
+eager mode. Printed are the median seconds alone, and for each arm the median ratio with its 95 % interval (order statistics); then the
+same of CPU time, the program's and xpuprof's.
 
-usage: probe_start.py [--pairs N] [--workloads module,torch] [--tool TOOL] [--xpuprof FILE]
+usage: probe_start.py [--pairs N] [--workloads module,torch] [--arms ARM,...] [--tool TOOL] [--xpuprof FILE]
 """
 import argparse
 import importlib.util
 import os
+import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -39,10 +42,16 @@ WORKLOADS = {
 ARMS = {"nothing": ["-k", "no kernel has this name"], "again": [], "first": []}
 
 
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def seconds(command, cache):
-    began = time.monotonic()
+    """From its start to its end, and of CPU time."""
+    began, used = time.monotonic(), cpu_seconds()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "CUDA_CACHE_PATH": cache}, check=True)
-    return time.monotonic() - began
+    return time.monotonic() - began, cpu_seconds() - used
 
 
 class Caches:
@@ -59,32 +68,35 @@ class Caches:
 
 
 def measure(given, name, caches):
-    alone = WORKLOADS[name]
+    alone, arms = WORKLOADS[name], given.arms.split(",")
     probe = [given.xpuprof, "probe", given.tool]
-    base, ratios = [], {arm: [] for arm in ARMS}
-    for arm in ("nothing", "again"):
+    base, pairs = [], {arm: [] for arm in arms}
+    for arm in {"nothing", "again"} & set(arms):
         seconds(alone, caches.of(arm, False))
         seconds([*probe, *ARMS[arm], "--", *alone], caches.of(arm, True))
     for _ in range(given.pairs):
-        for arm, options in ARMS.items():
+        for arm in random.sample(arms, len(arms)):
             plain = seconds(alone, caches.of(arm, False))
-            ratios[arm].append(seconds([*probe, *options, "--", *alone], caches.of(arm, True)) / plain)
+            pairs[arm].append((plain, seconds([*probe, *ARMS[arm], "--", *alone], caches.of(arm, True))))
             if arm != "first":
                 base.append(plain)
-    print(f"{name}: {statistics.median(base):.3f} s alone")
-    for arm, seen in ratios.items():
-        low, high = overhead.interval(seen)
-        print(f"  {arm:<8} {statistics.median(seen):.3f} [{low:.3f}, {high:.3f}]", flush=True)
+    print(f"{name}: {statistics.median(b[0] for b in base):.3f} s alone, {statistics.median(b[1] for b in base):.3f} of CPU time")
+    for arm, seen in pairs.items():
+        for what, n in (("", 0), ("CPU time ", 1)):
+            ratios = [probed[n] / plain[n] for plain, probed in seen]
+            low, high = overhead.interval(ratios)
+            print(f"  {arm:<8} {what}{statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--workloads", default="module,torch")
+    parser.add_argument("--arms", default=",".join(ARMS))
     parser.add_argument("--tool", default="blocktime")
     parser.add_argument("--xpuprof", default=os.path.join(BUILD, "xpuprof"))
     given = parser.parse_args()
-    own = statistics.median(seconds([given.xpuprof, "probe", given.tool, "--", "true"], "") for _ in range(5))
+    own = statistics.median(seconds([given.xpuprof, "probe", given.tool, "--", "true"], "")[0] for _ in range(5))
     print(f"xpuprof: {own:.3f} s")
     for name in given.workloads.split(","):
         if name == "torch" and not importlib.util.find_spec("torch"):

@@ -2,13 +2,15 @@
 """A PyTorch program that runs workloads on request, so that one measuring program can time it with and
 without a profiler, in turn and in the same minute.
 
-Reads lines "WORKLOAD ITERATIONS" on stdin, answers each with the seconds it took. Workloads:
+Reads lines "WORKLOAD ITERATIONS" on stdin, answers each with the seconds it took. "load LIBRARY" puts a tool into it, as
+CUDA_INJECTION64_PATH would have at its start. Workloads:
   eager  a forward pass of a 6-layer transformer, small enough to be bound by launching
   fused  the same with PyTorch's own encoder, whose fused path launches faster than anything in Python
   graph  replay of a CUDA graph that holds 4 passes
   gemm   an 8192 x 8192 x 8192 bf16 matrix product
   naive  a matrix product of 1024 x 1024 floats by a kernel that does nothing to be fast
 """
+import ctypes
 import os
 import sys
 import time
@@ -115,11 +117,13 @@ def main():
     print("ready", flush=True)
     for line in sys.stdin:
         name, count = line.split()
-        step = steps[name]
         torch.cuda.synchronize()
         start = time.perf_counter()
-        for _ in range(int(count)):
-            step()
+        if name == "load":
+            ctypes.CDLL(count).InitializeInjection()
+        else:
+            for _ in range(int(count)):
+                steps[name]()
         torch.cuda.synchronize()
         print(time.perf_counter() - start, flush=True)
 
