@@ -60,7 +60,7 @@ def shown(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = os.path.join(overhead.HERE, "../../build")
+    build = os.environ.get("XPUPROF_BUILD", os.path.join(overhead.HERE, "../../build"))
     parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--only", default="graph,eager")

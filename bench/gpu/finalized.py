@@ -81,7 +81,7 @@ def one(workload, arm, given, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    build = os.path.join(overhead.HERE, "../../build")
+    build = os.environ.get("XPUPROF_BUILD", os.path.join(overhead.HERE, "../../build"))
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--xpuprof", default=os.path.join(build, "xpuprof"))
     parser.add_argument("--floor", default=os.path.join(build, "tests/gpu/libfloor_tool.so"))

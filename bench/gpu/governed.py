@@ -125,7 +125,7 @@ def print_arms(workload, plain, left, times, sums):
 
 def main():
     parser = argparse.ArgumentParser()
-    build = os.path.join(overhead.HERE, "../../build")
+    build = os.environ.get("XPUPROF_BUILD", os.path.join(overhead.HERE, "../../build"))
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--block", type=float, default=4)
     parser.add_argument("--overheads", default="1,0.1")
