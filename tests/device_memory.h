@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for the PTX interpreter in tests: allocations that it knows, and launches of kernels. */
+/*
+ * Memory for the PTX interpreter in tests: allocations that it knows, and launches of kernels; or
+ * for a GPU (device_gpu.h).
+ */
 #pragma once
 
 #include <stdint.h>
@@ -7,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/error.h"
+#include "device_gpu.h"
 #include "sim/ptx/ptx.h"
 
 static struct {
@@ -28,7 +34,8 @@ static inline bool device_find(void *context, uint64_t at, uint64_t *ret_base, u
 /* Zeros, with nothing of ours behind them. */
 static inline void *device_memory(size_t bytes)
 {
-	void *at = aligned_alloc(256, (bytes + 255) / 256 * 256);
+	void *at =
+		gpu_is_used() ? gpu_memory(bytes) : aligned_alloc(256, (bytes + 255) / 256 * 256);
 
 	memset(at, 0, bytes);
 	device_allocations[device_count].base = (uint64_t)(uintptr_t)at;
@@ -38,8 +45,14 @@ static inline void *device_memory(size_t bytes)
 
 static inline void device_release(void)
 {
-	while (device_count)
-		free((void *)(uintptr_t)device_allocations[--device_count].base);
+	while (device_count) {
+		void *at = (void *)(uintptr_t)device_allocations[--device_count].base;
+
+		if (gpu_is_used())
+			gpu_free(at);
+		else
+			free(at);
+	}
 }
 
 /* A whole file, with a NUL. */
@@ -64,4 +77,23 @@ static inline struct sim_ptx_launch device_launch(
 		.params = params,
 		.find = device_find,
 		.fuel = 100000000};
+}
+
+/* Runs kernel "k" of a text. 0 or -errno with error_text. */
+static inline int device_run(struct buf *text, const struct sim_ptx_launch *l)
+{
+	struct sim_ptx *module;
+	int error;
+
+	if (gpu_is_used()) {
+		buf_putc(text, 0);
+		gpu_run(text->failed ? "" : text->data, l->grid[0], l->block[0], l->params);
+		return 0;
+	}
+	error = sim_ptx_load(text->data, text->size, &module);
+	if (error)
+		return error;
+	error = sim_ptx_run(sim_ptx_kernel(module, "k"), l);
+	sim_ptx_free(module);
+	return error;
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
 
-The recording is tried with each source of launch stacks, with GPU instructions sampled as well, and with waits. Beside
-it stand the floors under any such tool: CUPTI's activity records alone, received and thrown away
+The recording is tried with each source of launch stacks, with GPU instructions sampled as well, and with waits; with --arms probe,
+`xpuprof probe` that has no kernel to put programs into. Beside it stand the floors under any such tool: CUPTI's activity records alone, received and thrown away
 (tests/gpu/floor_tool.c), and the same with callbacks at launches.
 
 Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
@@ -89,12 +89,13 @@ def commands_of_arms(command, options, folder, worker):
         arms[source] = (record(source, "--stack-source=" + source), {})
     arms["stalls"] = (record("stalls", "--stalls"), {})
     arms["off-cpu"] = (record("off-cpu", "--off-cpu"), {})
+    arms["probe"] = ([options.xpuprof, "probe", "blocktime", "-k", "no kernel has this name", "--", *command], {})
     return arms
 
 
 def start_arms(command, options, folder, worker):
     commands = commands_of_arms(command, options, folder, worker)
-    chosen = ["plain", *(options.arms.split(",") if options.arms else set(commands) - {"activity+driver", "activity+runtime"})]
+    chosen = ["plain", *(options.arms.split(",") if options.arms else set(commands) - {"activity+driver", "activity+runtime", "probe"})]
     arms = {name: Worker(*how) for name, how in commands.items() if name in chosen}
     for arm in random.sample(list(arms.values()), len(arms)):
         arm.wait_ready()

@@ -4,17 +4,20 @@
 
 Pairs of a run without and one with each tool, in alternation; the base loads the same PTX. Printed are the median time of a launch
 without, and for each tool the median ratio with its 95 % interval (order statistics), what it adds, and whether all threads were
-counted. Small programs (bench/ebpf) stand for what tools are made of; "detached": one that was switched off again (-d). A
-kernel is add, early (half of the threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
+counted. Small programs (bench/ebpf) stand for what tools are made of; "detached": one that was switched off again (-d);
+"TOOL.thread": run by each thread. "swap": no programs, and the machine code that nvcc makes of the same kernels, over which the base is what loading PTX
+costs them. A kernel is add, early (half of the threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
 
 usage: probes.py [--pairs N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE]
 """
 import argparse
+import functools
 import json
 import os
 import re
 import statistics
 import subprocess
+import tempfile
 
 import overhead
 
@@ -32,20 +35,32 @@ def options_of(tool):
     file = os.path.join(BUILD, "bench", "ebpf", f"{tool}.bpf.o")
     if tool == "detached":
         return ["-d", "2", "blocktime"]
+    if tool.endswith(".thread"):
+        return ["--thread", *options_of(tool[:-len(".thread")])]
     return ["-e", file] if os.path.exists(file) else [tool]
+
+
+@functools.cache
+def machine_code():
+    """Of the kernels, for this GPU."""
+    capability = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    path = os.path.join(tempfile.mkdtemp(), "kernels.cubin")
+    subprocess.run(["ptxas", "-arch=sm_" + capability.split()[0].replace(".", ""), "-o", path, KERNELS], check=True)
+    return path
 
 
 def run(xpuprof, tool, kernel, threads, launches):
     """Microseconds a launch, and how many threads were counted for each that ran."""
-    command = [os.path.join(BUILD, "bench", "probed_times"), KERNELS, kernel, str(threads), str(launches), "3" if tool == "detached" else "0"]
-    if tool:
+    image = machine_code() if tool == "swap" else KERNELS
+    command = [os.path.join(BUILD, "bench", "probed_times"), image, kernel, str(threads), str(launches), "3" if tool == "detached" else "0"]
+    if tool and tool != "swap":
         most = threads * threads if kernel == "matrix" else threads
         command = [xpuprof, "probe", "--json", "--threads", str((most + 255) // 256 * 256), *options_of(tool), "--", *command]
     lines = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout.splitlines()
     took, ran, each = re.search(r"^([0-9.]+) us, (\d+) times, (\d+) threads$", "\n".join(lines), re.M).groups()
-    if tool not in COUNTED:
+    if not tool or tool.removesuffix(".thread") not in COUNTED:
         return float(took), None
-    name, key = COUNTED[tool]
+    name, key = COUNTED[tool.removesuffix(".thread")]
     maps = [m for m in json.loads(next(line for line in lines if line.startswith("{")))["objects"][0]["maps"] if m["name"] == name]
     counted = sum(e["value"] for e in maps[0]["entries"] if key is None or e["key"] == key)
     return float(took), counted / (int(ran) * int(each))

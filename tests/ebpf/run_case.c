@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Runs eBPF programs that are given as numbers: each is checked, translated to PTX, and run by the
- * interpreter of PTX. For conformance.py.
+ * interpreter of PTX, or by a GPU (XPUPROF_TEST_GPU). For conformance.py.
  *
  * A line of the input is a program: its name, how many instructions each of its functions has,
  * the instructions, and memory that r1 points to and r2 has the size of; both in hexadecimal, "-"
@@ -68,24 +68,19 @@ static void make_object(struct ebpf_object *o, const struct program *p)
 }
 
 /* What the program returns. */
-static int run(
-	const struct program *p, const struct layout *l, const struct buf *text, uint64_t *ret)
+static int run(const struct program *p, const struct layout *l, struct buf *text, uint64_t *ret)
 {
 	uint8_t *arena = device_memory(l->size);
 	uint64_t *given = device_memory((EBPF_NUMBERS + EBPF_WORDS) * 8);
 	uint64_t given_at = (uint64_t)(uintptr_t)given;
 	struct sim_ptx_launch launch = device_launch(1, 1, &given_at);
-	struct sim_ptx *module;
-	int error = sim_ptx_load(text->data, text->size, &module);
+	int error;
 
-	if (error)
-		return error;
 	given[0] = (uint64_t)(uintptr_t)arena;
 	launch.sms = 1;
 	if (p->memory_bytes && l->maps[0].is_used)
 		memcpy(arena + l->maps[0].offset, p->memory, p->memory_bytes);
-	error = sim_ptx_run(sim_ptx_kernel(module, "k"), &launch);
-	sim_ptx_free(module);
+	error = device_run(text, &launch);
 	*ret = given[1];
 	return error;
 }

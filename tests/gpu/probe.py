@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Probes on a real GPU: counts are those of the launches, and results are what they are without.
 
-    tests/gpu/probe.py                 in a built tree, on a machine with an NVIDIA GPU
+    tests/gpu/probe.py [PART ...]      in a built tree, on a machine with an NVIDIA GPU
 
 It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, switches programs 1,000
 times, and kills xpuprof. With nvcc also probe_kernels.cu, on both runtimes, with each compression, and as machine code
-alone; with PyTorch also kernels of Triton and torch.compile.
+alone, and strided.cu, whose lines of memory are known; with PyTorch also kernels of Triton and torch.compile, and one of a library. The blocks
+of matrix products have to take as long as CUPTI says of their kernels.
 """
 import functools
 import json
@@ -14,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -119,11 +121,11 @@ def capability():
     return said.split()[0].replace(".", "")
 
 
-def compile_kernels(nvcc, flags):
-    program = os.path.join(BUILD, "tests", "gpu", "probe_kernels")
+def compile_kernels(nvcc, flags, source="probe_kernels.cu", to="probe_kernels"):
+    program = os.path.join(BUILD, "tests", "gpu", to)
     os.makedirs(os.path.dirname(program), exist_ok=True)
     libraries = os.path.join(os.path.dirname(os.path.realpath(nvcc)), "..", "lib64")
-    subprocess.run([nvcc, *flags.split(), "-Xlinker", f"-rpath,{libraries}", "-o", program, os.path.join(os.path.dirname(__file__), "probe_kernels.cu")],
+    subprocess.run([nvcc, *flags.split(), "-Xlinker", f"-rpath,{libraries}", "-o", program, os.path.join(os.path.dirname(__file__), source)],
                    check=True)
     return program
 
@@ -198,6 +200,60 @@ def check_sanitizer():
         result(len(launched) == 6 and len(found["kernels"]) == 6, f"{tool} in all kernels, machine code", found, launched, said)
 
 
+def check_strided():
+    """Each access of a warp is of as many lines of 128 bytes as the stride makes it."""
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        print("strided copies: skipped (no nvcc)")
+        return
+    program = compile_kernels(nvcc, "-gencode arch=compute_{0},code=compute_{0}".format(capability()), "strided.cu", "strided")
+    for stride in (1, 2, 4, 8, 16, 32, 100):
+        found, launched, said = run_probed((program, str(stride)), "-k", "strided", "coalesce")
+        launches, blocks, threads = launched.get("strided", (0, 0, 0))
+        warps = launches * blocks * threads // 32
+        got = [(v["accesses"], v["accesses"] + v["lines_more"]) for v in values(found, "accesses")] if found else []
+        result(warps and got == 2 * [(warps, warps * min(stride, 32))], f"coalesce, a copy with stride {stride}: {min(stride, 32)} lines an access", got, said)
+
+
+def check_library():
+    """A kernel of a library of one's own that works on PyTorch's memory."""
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc) or subprocess.run([sys.executable, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode:
+        print("a library's kernel in PyTorch: skipped (no nvcc, or no PyTorch)")
+        return
+    flags = "-shared -Xcompiler -fPIC -cudart shared -gencode arch=compute_{0},code=compute_{0}".format(capability())
+    library = compile_kernels(nvcc, flags, "strided.cu", "libstrided.so")
+    program = (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_strided.py"), library)
+    for tool in ("blocktime", "blocks", "kernel_trace"):
+        found, launched, said = run_probed(program, "-k", "strided", tool)
+        found_of, of = COUNTED[tool]
+        got, wanted = found_of(found) if found else None, of(*launched.get("strided", (0, 0, 0)))
+        result(wanted and got == wanted, f"{tool} of a library's kernel in PyTorch", got, wanted, said)
+
+
+def check_block_times():
+    """From the beginning of a kernel's first block to the end of its last: CUPTI's time of the kernel, but for what begins and ends it."""
+    bench = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "gpu", "probed_kernels.ptx")
+    path = os.path.join(BUILD, "tests", "gpu", "blocks")
+    said = subprocess.run([os.path.join(BUILD, "xpuprof"), "record", "--gpu-only", "--probe", "blocks", "-o", path + ".xpu", "-o", path + ".json", "--",
+                           os.path.join(BUILD, "bench", "probed_times"), bench, "matrix", "1024", "40"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, check=False).stderr
+    with open(path + ".json", encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    spans = {}
+    for block in (e for e in events if e.get("cat") == "GPU_Block"):
+        begin, end = spans.get(block["args"]["correlationId"], (block["ts"], 0))
+        spans[block["args"]["correlationId"]] = min(begin, block["ts"]), max(end, block["ts"] + block["dur"])
+    shorter, outside = [], 0
+    for kernel in (e for e in events if e.get("cat") == "GPU_Kernel" and e["name"] == "matrix"):
+        begin, end = spans.get(kernel["args"]["correlationId"], (0, 0))
+        shorter.append(kernel["dur"] - (end - begin))
+        outside += begin < kernel["ts"] - 1 or end > kernel["ts"] + kernel["dur"] + 1
+    print(f"  kernels of {statistics.median(e['dur'] for e in events if e.get('cat') == 'GPU_Kernel'):.1f} us take "
+          f"{min(shorter, default=0):.2f} to {max(shorter, default=0):.2f} us longer than their blocks")
+    result(len(shorter) == 45 and not outside and -1 < min(shorter) and max(shorter) < 5, "blocks are where CUPTI has their kernels, and as long", shorter, outside, said)
+
+
 def check_triton():
     if subprocess.run([sys.executable, "-c", "import torch, triton"], stderr=subprocess.DEVNULL, check=False).returncode:
         print("kernels of Triton: skipped (no PyTorch, or no Triton)")
@@ -214,10 +270,7 @@ def check_triton():
     result(launched and got >= launched["compiled"][0], "kernel_trace of what torch.compile makes", got, launched, said)
 
 
-def main():
-    check_sanitizer()
-    check_triton()
-    check_runtimes()
+def check_tools():
     for tool in TOOLS:
         check(tool, "launch")
         check(tool, "streams")
@@ -227,6 +280,15 @@ def main():
     for tool in ("blocktime", "coalesce", "blocks"):
         killed(tool)
     switched("blocktime")
+
+
+PARTS = {"sanitizer": check_sanitizer, "triton": check_triton, "runtimes": check_runtimes, "strided": check_strided, "library": check_library,
+         "times": check_block_times, "tools": check_tools}
+
+
+def main():
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
     print(f"{failed} failed" if failed else "all good")
     return failed != 0
 
