@@ -153,10 +153,11 @@ def close_arms(arms):
 
 def main():
     parser = argparse.ArgumentParser()
+    build = os.environ.get("XPUPROF_BUILD", os.path.join(HERE, "../../build"))
     parser.add_argument("--pairs", type=int, default=24)
-    parser.add_argument("--xpuprof", default=os.path.join(HERE, "../../build/xpuprof"))
+    parser.add_argument("--xpuprof", default=os.path.join(build, "xpuprof"))
     parser.add_argument("--floor")
-    parser.add_argument("--tiny", default=os.path.join(HERE, "../../build/bench/tiny_worker"))
+    parser.add_argument("--tiny", default=os.path.join(build, "bench/tiny_worker"))
     parser.add_argument("--only", default=",".join(DEFAULT), help="of " + ", ".join(WORKLOADS))
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--free", action="store_true")

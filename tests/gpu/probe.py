@@ -245,7 +245,7 @@ def check_block_times():
         begin, end = spans.get(block["args"]["correlationId"], (block["ts"], 0))
         spans[block["args"]["correlationId"]] = min(begin, block["ts"]), max(end, block["ts"] + block["dur"])
     shorter, outside = [], 0
-    for kernel in (e for e in events if e.get("cat") == "GPU_Kernel" and e["name"] == "matrix"):
+    for kernel in (e for e in events if e.get("cat") == "GPU_Kernel" and e["args"]["linkerName"] == "matrix"):
         begin, end = spans.get(kernel["args"]["correlationId"], (0, 0))
         shorter.append(kernel["dur"] - (end - begin))
         outside += begin < kernel["ts"] - 1 or end > kernel["ts"] + kernel["dur"] + 1
