@@ -332,6 +332,8 @@ static void put_between(
 static void put_file_head(
 	struct page *p, const struct annotation_file *file, const struct source_text *source)
 {
+	const char *made = source_made_text(profile_string(p->r, file->file, NULL));
+
 	put(p, "<h3><span>");
 	put_percent(p, file->samples, p->a->samples);
 	put(p, "</span> ");
@@ -340,9 +342,10 @@ static void put_file_head(
 	else
 		put_string(p, file->file);
 	put(p, "</h3>\n");
-	if (*profile_string(p->r, file->file, NULL) == '[' && !source->path) {
-		put(p, "<p class=\"warn\">These are lines of text that the compiler made, which is "
-		       "not in the recording.</p>\n");
+	if (made && !source->path) {
+		put(p, "<p class=\"warn\">");
+		put_text(p, made);
+		put(p, "</p>\n");
 	} else if (file->file && !source->path) {
 		put(p, "<p class=\"warn\">source not found: ");
 		put_string(p, file->file);

@@ -391,16 +391,15 @@ static uint32_t put_gap(
 static void put_file_head(
 	struct page *p, const struct annotation_file *file, const struct source_text *source)
 {
-	const char *path = profile_string(p->r, file->file, NULL);
+	const char *path = profile_string(p->r, file->file, NULL), *made = source_made_text(path);
 	char share[TEXT_CELL];
 
 	buf_printf(
 		p->out, "\n%s of the samples: ", text_percent(share, file->samples, p->a->samples));
 	text_fit(p->out, source->path ? source->path : path, 0);
 	buf_putc(p->out, '\n');
-	if (!source->path && *path == '[') {
-		buf_puts(p->out, "these are lines of text that the compiler made, which is not in "
-				 "the recording\n");
+	if (!source->path && made) {
+		buf_printf(p->out, "%s\n", made);
 	} else if (!source->path) {
 		buf_puts(p->out, "source not found: ");
 		text_fit(p->out, path, 0);

@@ -146,4 +146,22 @@ else
 	skip "$name" "not root, or nobody cannot read the build"
 fi
 
+# A kernel with a program of a probe in it: probed.cubin is what ptxas makes of scale.cu with coalesce.
+rm -f said/*
+cp "$here/../data/cubin/probed.cubin" said/ || exit 1
+cat >said/a.stalls <<'END'
+image probed.cubin
+kernel count_a_us5
+function scale
+0x0110 long_scoreboard 40
+0x0120 wait 40
+0x03d0 wait 20
+END
+unset XPUPROF_NVDISASM
+record "$launches" --repeat 20
+run xpuprof annotate scale p.xpu
+has "$out" "40.0 % of the samples: /tmp/cubin-sources/scale.cu" "instructions of a kernel with a probe have the lines of its source"
+has "$out" "60.0 % of the samples: [probe]
+these are programs that \`xpuprof probe\` or \`record --probe\` put into kernels" "and those of the probe a row of their own"
+
 done_testing

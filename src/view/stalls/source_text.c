@@ -245,3 +245,14 @@ void source_texts_release(struct source_text *texts, const struct annotation *a)
 		source_text_release(&texts[i]);
 	free(texts);
 }
+
+const char *source_made_text(const char *path)
+{
+	if (*path != '[')
+		return NULL;
+	return !strcmp(path, "[probe]")
+		       ? "these are programs that `xpuprof probe` or `record --probe` put into "
+			 "kernels, numbered in their order"
+		       : "these are lines of text that the compiler made, which is not in the "
+			 "recording";
+}

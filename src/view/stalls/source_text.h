@@ -62,6 +62,9 @@ void source_text_release(struct source_text *t);
 /* A line, counted from 1, without its end: NULL and *ret_size 0 where there is none. */
 const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_size);
 uint32_t source_line_count(const struct source_text *t);
+/* What lines are of that no file has, by what line tables name instead of one ("[probe]"), as a
+ * sentence without its end; NULL: of a file. */
+const char *source_made_text(const char *path);
 /* Whether the file was changed after the recording began, so that its lines may not be those of
  * the recorded code. */
 bool source_is_newer(const struct source_text *t, const struct profile_reader *r);
