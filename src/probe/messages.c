@@ -9,7 +9,6 @@
 #include "probe/server_internal.h"
 
 #define IN_TURN	    256 /* of one process */
-#define KERNELS_MAX 65536
 #define LINES_MAX   (1u << 20)
 #define FILES_MAX   65536
 #define TEXTS_BYTES 16384 /* of each fate */
@@ -25,25 +24,6 @@ union message {
 	uint8_t bytes[PROBE_MESSAGE_MAX];
 };
 
-int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images)
-{
-	struct server_unprobed new = {
-		.hash = hash_bytes(name, strlen(name)), .why = why, .images = images};
-	uint64_t key = hash_combine(new.hash, why);
-	const uint64_t *at = map_get(&s->unprobed_by_key, key);
-
-	if (at) {
-		s->unprobed.items[*at].images += images;
-		return 0;
-	}
-	new.name = s->unprobed.count < KERNELS_MAX ? strdup(name) : NULL;
-	if (!new.name || vec_push(&s->unprobed, new)) {
-		free(new.name);
-		return -ENOMEM;
-	}
-	return map_put(&s->unprobed_by_key, key, s->unprobed.count - 1);
-}
-
 static void add_without(struct server *s, struct probe_kernel *m)
 {
 	m->name[sizeof(m->name) - 1] = 0;
@@ -54,27 +34,21 @@ static void add_without(struct server *s, struct probe_kernel *m)
 
 static void add_kernel(struct server *s, struct probe_kernel *m)
 {
-	struct server_kernel k = {.hash = m->hash,
+	const struct server_kernel k = {.hash = m->hash,
+		.module = m->module,
+		.name = m->name,
+		.file = m->about,
 		.bodies = m->bodies,
 		.returns = m->returns,
 		.accesses = m->accesses,
 		.images = 1,
 		.with = m->with,
 		.without = m->without};
-	const uint64_t *at = map_get(&s->kernel_by_hash, m->hash);
 
 	m->name[sizeof(m->name) - 1] = 0;
-	if (at) {
-		s->kernels.items[*at].images++;
-		return;
-	}
-	k.name = s->kernels.count < KERNELS_MAX ? strdup(m->name) : NULL;
-	if (k.name && !vec_push(&s->kernels, k) &&
-		!map_put(&s->kernel_by_hash, m->hash, s->kernels.count - 1))
-		return;
-	s->notes_lost++;
-	if (!s->kernels.count || s->kernels.items[s->kernels.count - 1].name != k.name)
-		free(k.name);
+	m->about[sizeof(m->about) - 1] = 0;
+	if (server_add_kernel(s, &k))
+		s->notes_lost++;
 }
 
 static uint64_t file_key(uint32_t process, uint32_t number)

@@ -75,8 +75,10 @@ void server_close(struct server *s)
 		free(a->tails);
 		free(a->unread);
 	}
-	vec_foreach (k, &s->kernels)
+	vec_foreach (k, &s->kernels) {
 		free(k->name);
+		free(k->file);
+	}
 	for (int i = 0; i < PROBE_FATE_COUNT; i++)
 		buf_release(&s->fate_texts[i]);
 	vec_release(&s->processes);
@@ -92,6 +94,7 @@ void server_close(struct server *s)
 	vec_release(&s->unprobed);
 	map_release(&s->unprobed_by_key);
 	map_release(&s->kernel_by_hash);
+	map_release(&s->kernels_named);
 	map_release(&s->line_by_place);
 	map_release(&s->files);
 	interner_free(s->strings);
@@ -343,11 +346,4 @@ void server_switch(struct server *s, bool off)
 			__atomic_store_n(&p->control->off, s->off, __ATOMIC_RELEASE);
 			wake(p);
 		}
-}
-
-const char *server_kernel_name(const struct server *s, uint64_t hash)
-{
-	const uint64_t *at = map_get(&s->kernel_by_hash, hash);
-
-	return at ? s->kernels.items[*at].name : NULL;
 }

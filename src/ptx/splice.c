@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "ptx/names.h"
 #include "ptx/splice_internal.h"
 
@@ -20,13 +21,23 @@ _Static_assert(sizeof(struct ptx_words) == 32 && offsetof(struct ptx_words, on) 
 		       offsetof(struct ptx_words, sites) == 16,
 	"as the text has it");
 
-uint64_t ptx_kernel_hash(const char *name, size_t size)
+uint64_t ptx_hash(const char *data, size_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
 
 	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3ull;
+		hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ull;
 	return hash;
+}
+
+uint64_t ptx_module_hash(const char *text, size_t size)
+{
+	return hash_bytes(text, size);
+}
+
+uint64_t ptx_kernel_hash(uint64_t module, const char *name, size_t size)
+{
+	return hash_combine(module, ptx_hash(name, size));
 }
 
 static bool is_of_word(char c)
@@ -350,7 +361,7 @@ static int choose_for(struct ptx_splicer *s, struct ptx_names *names, const stru
 	if (!ptx_names_set(names, f->name.at, f->name.size))
 		return error_memory("a kernel's name");
 	s->kernel = f;
-	s->kernel_hash = ptx_kernel_hash(f->name.at, f->name.size);
+	s->kernel_hash = ptx_kernel_hash(s->out.module, f->name.at, f->name.size);
 	return choose(s, names);
 }
 
@@ -439,6 +450,7 @@ int ptx_splice(
 	int error;
 
 	size = strnlen(text, size);
+	s.out.module = ptx_module_hash(text, size);
 	error = ptx_module_read(text, size, &s.module);
 	if (!error)
 		error = read_bodies(&s);

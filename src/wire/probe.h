@@ -41,7 +41,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	 0x5558504bu
-#define PROBE_VERSION	 6u
+#define PROBE_VERSION	 7u
 #define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
 /* A folder: the preloaded library has a compiled.h. */
 #define PROBE_ENV_COMPILED "XPUPROF_PROBE_COMPILED"
@@ -175,6 +175,7 @@ enum probe_message {
 };
 
 #define PROBE_TEXT_MAX	  3072u
+#define PROBE_ABOUT_MAX	  512u
 #define PROBE_LINES_MAX	  128u
 #define PROBE_MESSAGE_MAX 4096u
 
@@ -199,14 +200,17 @@ struct probe_size {
 
 #define PROBE_SIZE_BLOCK 256
 
-/* A kernel in which programs run; or could not, of which only why and its name are told. */
+/* A kernel in which programs run; or could not, of which only why and its name are told. Those of
+ * one name in two modules have two hashes, and the same module always the same. */
 struct probe_kernel {
 	uint32_t message;
 	uint32_t fate; /* PROBE_FATE_SPLICED: they run */
 	uint32_t bodies, returns, accesses;
 	uint32_t unused;
-	uint64_t hash;
+	uint64_t hash, module;		 /* module: 0: not known */
 	struct probe_size with, without; /* programs */
+	/* The file that its module is, or is made from; empty: not known. */
+	char about[PROBE_ABOUT_MAX];
 	char name[PROBE_TEXT_MAX];
 };
 

@@ -534,6 +534,25 @@ static void bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_sam
 	ptx_spliced_release(&t);
 }
 
+static void kernels_of_one_name_are_told_apart_by_the_text_of_their_modules(void)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ .reg .b64 %v; mov.b64 %v, %xpu_kernel; "
+					      "membar.gl; }");
+	struct ptx_spliced s = splice(KERNEL("ret;"), &b, 1),
+			   same = splice(KERNEL("ret;") "\0 behind it", &b, 1),
+			   other = splice(KERNEL("ret; "), &b, 1);
+	char number[32];
+
+	CHECK(s.kernels.count == 1 && other.kernels.count == 1);
+	CHECK(s.module == same.module && s.kernels.items[0].hash == same.kernels.items[0].hash);
+	CHECK(s.module != other.module && s.kernels.items[0].hash != other.kernels.items[0].hash);
+	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)s.kernels.items[0].hash);
+	CHECK(strstr(buf_text(&s.text), number));
+	ptx_spliced_release(&s);
+	ptx_spliced_release(&same);
+	ptx_spliced_release(&other);
+}
+
 static void what_is_no_probe_is_refused(void)
 {
 	static const char *const bad[] = {
@@ -599,6 +618,7 @@ int main(void)
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);
 	RUN(bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same);
+	RUN(kernels_of_one_name_are_told_apart_by_the_text_of_their_modules);
 	RUN(what_is_no_probe_is_refused);
 	RUN(a_module_is_read_with_its_variables_and_parameters);
 	return tap_end();

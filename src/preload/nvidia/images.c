@@ -117,7 +117,7 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 {
 	const struct buf *text = &i->spliced.text;
 
-	if (!i->is_compiled || ptx_kernel_hash(buf_text(text), text->size - 1) == spliced)
+	if (!i->is_compiled || ptx_hash(buf_text(text), text->size - 1) == spliced)
 		return 0;
 	link_send_fate(
 		PROBE_FATE_UNREADABLE, 1, "it was compiled with programs of another version");
@@ -125,13 +125,13 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 	return -ESTALE;
 }
 
-bool image_splice(struct image *i, const void *image)
+static bool splice(struct image *i, const void *image, const char *path)
 {
 	uint64_t spliced = 0;
 	bool as_before;
 	int error;
 
-	*i = (struct image){.original = image};
+	*i = (struct image){.original = image, .path = path};
 	/* What NVIDIA's Sanitizer library loads for us is not the program's. */
 	if (!image || xpuprof_probe_is_calling() || !link_open() || !driver_open())
 		return false;
@@ -157,6 +157,11 @@ bool image_splice(struct image *i, const void *image)
 	return !error && !as_before;
 }
 
+bool image_splice(struct image *i, const void *image)
+{
+	return splice(i, image, NULL);
+}
+
 const void *image_with_programs(const struct image *i)
 {
 	return i->is_compiled ? i->original : i->spliced.text.data;
@@ -178,7 +183,7 @@ bool image_splice_file(struct image *i, const char *path)
 	struct buf file = BUF_INIT;
 
 	*i = (struct image){0};
-	if (path && link_open() && file_read(path, NOTHING, &file) && image_splice(i, file.data)) {
+	if (path && link_open() && file_read(path, NOTHING, &file) && splice(i, file.data, path)) {
 		i->file = file;
 		return true;
 	}
@@ -194,6 +199,23 @@ void image_release(struct image *i)
 	buf_release(&i->file);
 }
 
+/* The file that it is, or the first of those that its text was made from. */
+static const char *file_of(const struct image *i)
+{
+	if (i->path)
+		return i->path;
+	return i->spliced.files.count ? i->spliced.files.items[0].path : "";
+}
+
+/* The end of a path tells more than its beginning. */
+static void copy_end(char to[PROBE_ABOUT_MAX], const char *path)
+{
+	size_t size = strlen(path);
+
+	strncpy(to, size < PROBE_ABOUT_MAX ? path : path + size - PROBE_ABOUT_MAX + 1,
+		PROBE_ABOUT_MAX - 1);
+}
+
 static void send_kernel(const struct image *i, size_t n)
 {
 	const struct ptx_probed *k = &i->spliced.kernels.items[n];
@@ -201,12 +223,14 @@ static void send_kernel(const struct image *i, size_t n)
 		.bodies = k->bodies,
 		.returns = k->returns,
 		.accesses = k->accesses,
-		.hash = k->hash};
+		.hash = k->hash,
+		.module = i->spliced.module};
 
 	if (n < i->sizes.count) {
 		m.with = i->sizes.items[n].with;
 		m.without = i->sizes.items[n].without;
 	}
+	copy_end(m.about, file_of(i));
 	strncpy(m.name, k->name, sizeof(m.name) - 1);
 	link_send(&m, sizeof(m));
 }

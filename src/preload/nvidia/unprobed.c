@@ -27,8 +27,7 @@ struct reading {
 
 void unprobed_send_name(const char *name, enum probe_fate why)
 {
-	struct probe_kernel m = {
-		.message = PROBE_KERNEL, .fate = why, .hash = ptx_kernel_hash(name, strlen(name))};
+	struct probe_kernel m = {.message = PROBE_KERNEL, .fate = why};
 
 	strncpy(m.name, name, sizeof(m.name) - 1);
 	link_send(&m, sizeof(m));

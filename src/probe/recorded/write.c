@@ -169,6 +169,7 @@ static int write_kernels(struct recorded *r)
 
 	vec_foreach (k, &r->server->kernels) {
 		struct profile_probe_kernel new = {.hash = k->hash,
+			.module = k->module,
 			.programs = k->bodies,
 			.returns = k->returns,
 			.accesses = k->accesses,
@@ -177,6 +178,8 @@ static int write_kernels(struct recorded *r)
 				k->without.registers, k->without.local_bytes, k->without.warps}};
 
 		error = error ?: add_text(r, k->name, &new.name);
+		if (!error && *k->file)
+			error = add_text(r, k->file, &new.about);
 		error = error ?: profile_add_probe_kernel(r->writer, &new);
 	}
 	return error;

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "probe/tables/table.h"
 
+#define MODULE_COLUMNS 24
+
 static bool is_slower(const struct server_kernel *k)
 {
 	return k->with.registers && k->without.registers &&
@@ -59,6 +61,16 @@ static void put_sizes(struct buf *out, const struct server_kernel *k)
 		buf_printf(out, "  %9s", "?");
 }
 
+static void put_module(struct buf *out, const struct server *s, const struct server_kernel *k)
+{
+	struct buf cell = BUF_INIT;
+
+	table_module(&cell, s, k, MODULE_COLUMNS);
+	buf_printf(out, "  %s%*s", buf_text(&cell),
+		(int)(MODULE_COLUMNS - text_columns(buf_text(&cell))), "");
+	buf_release_for(&cell, out);
+}
+
 static void put_name(struct buf *out, const char *name)
 {
 	struct buf readable = BUF_INIT;
@@ -77,8 +89,9 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 
 	buf_puts(out, "kernels with programs\n");
 	if (s->kernels.count)
-		buf_printf(out, "  programs  returns  accesses  images%s  kernel\n",
-			measured ? "  registers  local bytes      warps" : "");
+		buf_printf(out, "  programs  returns  accesses  images%s  %-*s  kernel\n",
+			measured ? "  registers  local bytes      warps" : "", MODULE_COLUMNS,
+			"module");
 	else
 		buf_puts(out, "  none\n");
 	vec_foreach (k, &s->kernels) {
@@ -88,6 +101,7 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 			out, "  %8u  %7u  %8u  %6u", k->bodies, k->returns, k->accesses, k->images);
 		if (measured)
 			put_sizes(out, k);
+		put_module(out, s, k);
 		put_name(out, k->name);
 	}
 	if (s->kernels.count > rows)
@@ -159,6 +173,8 @@ void tables_kernels_json(struct json_writer *w, const struct server *s)
 		json_begin(w, NULL, '{');
 		json_text(w, "name", k->name);
 		json_number(w, "hash", k->hash);
+		json_number(w, "module", k->module);
+		json_text(w, "file", k->file);
 		json_number(w, "programs", k->bodies);
 		json_number(w, "accesses", k->accesses);
 		json_number(w, "images", k->images);

@@ -81,8 +81,11 @@ struct table {
 int table_values(const struct show *show, const char *map, struct values *ret);
 /* A bar of up to so many columns: `part` of `most`. */
 void table_bar(struct buf *out, uint64_t part, uint64_t most);
-/* The kernel's readable name, or its hash. */
+/* The kernel's readable name, with its module where others have that name, too; or its hash. */
 void table_kernel(const struct show *show, uint64_t hash);
+/* The name of its module, in so many columns at most; 0: no limit. */
+void table_module(struct buf *out, const struct server *s, const struct server_kernel *k,
+	unsigned int columns);
 /* The largest first, by a number at an offset in each value. */
 void table_sort(struct values *v, uint32_t offset);
 /* Says that there is nothing, or how many rows there are besides. */

@@ -356,8 +356,9 @@ static const char *give_first_record(const struct arena *a, void *f)
 static const char *give_record(struct arena *a, cu_module module, const struct named *n, void *f)
 {
 	struct patching *p = &patchings[a->slot];
-	struct ptx_patched record = {
-		.arena = a->at, .on = p->at, .kernel = ptx_kernel_hash(n->name, strlen(n->name))};
+	struct ptx_patched record = {.arena = a->at,
+		.on = p->at,
+		.kernel = ptx_kernel_hash(0, n->name, strlen(n->name))};
 	cu_address at = record_at(p, p->used);
 	uint64_t size;
 	int result;

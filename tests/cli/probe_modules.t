@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Modules that programs of `xpuprof probe` get into, on the simulated GPU: two with a kernel of one name are told apart, what cannot be
+# read is listed, and what is lost is said.
+import atexit
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap
+from probing import answer, entries, environment, probe, why_not
+
+FOLDER = tempfile.mkdtemp(prefix="probe_modules.")
+atexit.register(shutil.rmtree, FOLDER)
+
+# Loads each module that is named ("text:PATH" or "file:PATH"), in a context of its own where it is "context:PATH", and launches its
+# kernel k, 4 blocks of 64 threads, on 1 MiB.
+RUNNER = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+Pointer = ctypes.c_void_p
+def ok(result): assert not result, result
+def context():
+    ok(cuda.cuCtxCreate_v2(ctypes.byref(Pointer()), 0, 0))
+ok(cuda.cuInit(0))
+context()
+for how, path in (a.split(":", 1) for a in sys.argv[1:]):
+    module, kernel, memory = Pointer(), Pointer(), ctypes.c_uint64()
+    if how == "context": context()
+    if how == "file": result = cuda.cuModuleLoad(ctypes.byref(module), path.encode())
+    else:
+        with open(path, "rb") as f: image = f.read() + b"\\0"
+        result = cuda.cuModuleLoadData(ctypes.byref(module), image)
+    if how == "bad" and result: continue
+    ok(result)
+    if cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"k"): continue
+    ok(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20)))
+    arguments = (Pointer * 1)(ctypes.cast(ctypes.pointer(memory), Pointer))
+    ok(cuda.cuLaunchKernel(kernel, 4, 1, 1, 64, 1, 1, 0, None, arguments, None))
+    ok(cuda.cuCtxSynchronize())
+print("done")
+"""
+HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
+
+
+def module(name, text):
+    path = os.path.join(FOLDER, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def accessing(name, file="", line=0, stride=4, registers=8, header=HEADER):
+    """A module whose kernel k stores one number in each thread, `stride` bytes from that of the next."""
+    named = (f'.file 1 "{file}"\n', f".loc 1 {line} 0\n") if file else ("", "")
+    return module(name, f"""{header}{named[0]}.visible .entry k(.param .u64 p)
+{{
+	.reg .b64 %rd<4>;
+	.reg .b32 %r<{registers}>;
+	ld.param.u64 %rd1, [p];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd2, %r1, {stride};
+	add.u64 %rd1, %rd1, %rd2;
+	{named[1]}st.global.u32 [%rd1], %r1;
+	ret;
+}}
+""")
+
+
+def running(*images):
+    return (sys.executable, "-c", RUNNER, *images)
+
+
+def check_names():
+    """Kernels of one name in two modules."""
+    one, two = accessing("one.ptx", "/src/one.cu", 12), accessing("two.ptx", "/src/two.cu", 78, 128, 40)
+    done = probe("coalesce", "--kernels", command=running(f"text:{one}", f"text:{two}"))
+    rows = re.findall(r"(\d+\.\d\d)      1\.00   32\.0      4  (\S+ of .*)$", done.stdout, re.M)
+    tap.result(rows == [("32.00", "two.cu:78 of k (two.cu)"), ("1.00", "one.cu:12 of k (one.cu)")], "accesses of two kernels of one name are two rows", done.stdout,
+               done.stderr)
+    sizes = dict(reversed(row) for row in re.findall(r" (\d+) > \d+  .* (one\.cu|two\.cu) +k$", done.stdout, re.M))
+    tap.result(len(sizes) == 2 and int(sizes["one.cu"]) < int(sizes["two.cu"]), "--kernels has the module of each, and its own registers", done.stdout)
+    profile = os.path.join(FOLDER, "names.xpu")
+    done = probe("blocks", "-o", profile, command=running(f"text:{one}", f"text:{two}", f"text:{one}"))
+    report = subprocess.run([tap.PROGRAM, "report", "--probes", profile], stdout=subprocess.PIPE, text=True, env=environment()).stdout
+    tap.result(re.findall(r"^  +(\d+)  .* k( .*)$", report.split("kernels with")[0], re.M) == [("8", " (one.cu)"), ("4", " (two.cu)")] and
+               re.findall(r" +(\d+)  (\S+) +k$", report, re.M) == [("2", "one.cu"), ("1", "two.cu")], "so has a recording", report, done.stderr)
+    kernels = json.loads(subprocess.run([tap.PROGRAM, "report", "--probes", "--json", profile], stdout=subprocess.PIPE, text=True, env=environment()).stdout)
+    kernels = kernels["probes"]["kernels"]
+    tap.result([k["file"] for k in kernels] == ["/src/one.cu", "/src/two.cu"] and len({k["module"] for k in kernels}) == 2, "and its JSON", kernels)
+
+
+def check_same_file():
+    """Nothing but the text tells the modules apart, as those of templates and of compilers that run while the program does."""
+    variants = [accessing(f"variant{i}.ptx", "/src/many.py", 5, 4 << i) for i in range(2)]
+    plain = [accessing(f"plain{i}.ptx", stride=4 << i) for i in range(2)]
+    done = probe("coalesce", command=running(*(f"text:{path}" for path in variants + plain)))
+    named = re.findall(r"many\.py:5 of k \(many\.py ([0-9a-f]{8})\)$", done.stdout, re.M)
+    numbered = re.findall(r"access 0 of k \(([0-9a-f]{8})\)$", done.stdout, re.M)
+    tap.result(len(set(named)) == 2 and len(set(numbered)) == 2, "modules of one file, or of none, have a number", done.stdout, done.stderr)
+    again = probe("coalesce", command=running(*(f"text:{path}" for path in reversed(variants + plain))))
+    tap.result(set(named + numbered) == set(re.findall(r"([0-9a-f]{8})\)$", again.stdout, re.M)), "which is the same in each run", again.stdout)
+    done, found = answer("coalesce", command=running(f"file:{variants[0]}", f"text:{variants[0]}", f"context:{variants[0]}"))
+    tap.result(found and [(k["images"], k["file"]) for k in found["kernels"]] == [(3, variants[0])] and
+               [e["value"]["accesses"] for e in entries(found, "accesses")] == [3 * 8], "one text is one module, however it is loaded", found and found["kernels"],
+               done.stderr)
+    done, found = answer("coalesce", command=("sh", "-c", '"$@" && "$@"', "sh", *running(f"text:{variants[0]}")))
+    tap.result(found and [k["images"] for k in found["kernels"]] == [2], "and in several processes", found and found["kernels"], done.stderr)
+
+
+def check():
+    check_names()
+    check_same_file()
+
+
+tap.main(check, why_not)
