@@ -220,6 +220,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		runs_off = true;
 		if (i->kind == PTX_LABEL)
 			continue;
+		if (ptx_is_op(&i->op, "call"))
+			ptx_note_call(s, i);
 		if (at_exit && ptx_leaves(s, i)) {
 			ptx_write_leave(s, from, i);
 			probed->returns++;
@@ -281,22 +283,6 @@ static int splice_kernel(struct ptx_splicer *s, const char **from)
 	if (error)
 		free(probed.name);
 	return error;
-}
-
-/* What the probes do not see of a function that kernels may call. */
-static void count_unseen(struct ptx_splicer *s, const struct ptx_function *f)
-{
-	struct ptx_walk walk = ptx_walk_of(f);
-	struct ptx_statement i;
-
-	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i)) {
-		struct ptx_memory m;
-
-		if (i.kind != PTX_INSTRUCTION)
-			continue;
-		s->out.unseen_exits += ptx_is(&i.op, "exit");
-		s->out.unseen_accesses += ptx_memory_of(&i.op, &i.operands, &m) != PTX_NO_ACCESS;
-	}
 }
 
 /* The probes' declarations, once for the module; and its .version, which may have to be newer. */
@@ -395,15 +381,15 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 	if (!s->out.is_as_before && !buf_reserve(&s->out.text, size + size / 4))
 		return error_memory("spliced PTX");
 	error = s->out.is_as_before ? 0 : write_header(s, &needed, &from);
+	error = error ?: ptx_called_begin(s);
 	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
 		const struct ptx_function *f = &s->module.functions.items[i];
 
 		error = choose_for(s, names, f);
 		if (!error && s->naming)
 			error = splice_kernel(s, &from);
-		else if (!error && !f->entry && f->has_body)
-			count_unseen(s, f);
 	}
+	error = error ?: ptx_count_unseen(s);
 	if (error || s->out.is_as_before)
 		return error;
 	ptx_copy(s, &from, text + size);
@@ -467,6 +453,8 @@ int ptx_splice(
 	vec_release(&s.chosen);
 	vec_release(&s.statements);
 	vec_release(&s.labels);
+	vec_release(&s.called);
+	map_release(&s.callable);
 	buf_release(&s.entry);
 	free(s.uses);
 	return error;

@@ -180,7 +180,7 @@ struct ptx_spliced {
 	bool numbers_sites;  /* a body names %xpu_sites: each of `lines` takes a number */
 	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
-	/* In functions of the module, which kernels may call: not seen by probes. */
+	/* In functions of the module that these kernels call: not seen by probes. */
 	uint32_t unseen_exits, unseen_accesses;
 };
 

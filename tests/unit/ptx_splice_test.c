@@ -142,6 +142,39 @@ static void an_exit_in_a_function_that_is_called_is_counted_as_not_seen(void)
 	ptx_spliced_release(&s);
 }
 
+/* Of a module with f, which has an exit and is called by g; and a kernel k that does this. */
+static uint32_t unseen_exits(const char *does, const char *kernel)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_spliced s;
+	char text[1024];
+	uint32_t n;
+
+	snprintf(text, sizeof(text),
+		HEAD ".func (.param .b32 r) f(.param .b32 p)\n{\n	exit;\n	exit;\n}\n"
+		     ".func g(.param .b64 p)\n{\n	call.uni (x), f, (y);\n	call g, (p);\n"
+		     "	ret;\n}\n.visible .entry k()\n{\n	%s\n	ret;\n}\n"
+		     ".visible .entry other()\n{\n	call g, (p);\n	ret;\n}\n",
+		does);
+	b.kernels = kernel;
+	s = splice(text, &b, 1);
+	CHECK(s.kernels.count == 1);
+	n = s.unseen_exits;
+	ptx_spliced_release(&s);
+	return n;
+}
+
+static void functions_that_the_probed_kernels_do_not_call_are_not_counted(void)
+{
+	CHECK(unseen_exits("bar.sync 0;", "k") == 0);
+	CHECK(unseen_exits("bar.sync 0;", "other") == 2);
+	CHECK(unseen_exits("call (r), f, (p);", "k") == 2);
+	CHECK(unseen_exits("@%p1 call.uni g, (p);", "k") == 2);
+	CHECK(unseen_exits("call vprintf, (p);", "k") == 0);
+	/* By an address. */
+	CHECK(unseen_exits("call (r), %rd1, (p), prototype;", "k") == 2);
+}
+
 static const char accesses[] =
 	HEAD ".global .u32 g;\n"
 	     ".visible .entry k(.param .u64 a)\n{\n"
@@ -600,6 +633,7 @@ int main(void)
 	RUN(the_end_of_a_body_is_a_way_out_where_execution_comes_there);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
+	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);
 	RUN(loads_and_stores_can_be_chosen_and_keep_their_numbers);
 	RUN(an_access_knows_its_source_line_which_holds_behind_the_probe);
