@@ -65,22 +65,35 @@ int server_add_kernel(struct server *s, const struct server_kernel *k)
 	return s->kernels.count < KERNELS_MAX ? keep(s, k) : -ENOMEM;
 }
 
-int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images)
+static int keep_unprobed(struct server *s, const struct server_unprobed *k)
 {
-	struct server_unprobed new = {
-		.hash = hash_bytes(name, strlen(name)), .why = why, .images = images};
-	uint64_t key = hash_combine(new.hash, why);
-	const uint64_t *at = map_get(&s->unprobed_by_key, key);
+	struct server_unprobed new = *k;
 
+	new.name = strdup(k->name);
+	new.reason = strdup(k->reason);
+	if (new.name &&new.reason && !vec_push(&s->unprobed, new))
+		return 0;
+	free(new.name);
+	free(new.reason);
+	return -ENOMEM;
+}
+
+int server_add_unprobed(struct server *s, const struct server_unprobed *k)
+{
+	struct server_unprobed new = *k;
+	const uint64_t *at;
+	uint64_t key;
+
+	new.hash = hash_bytes(k->name, strlen(k->name));
+	key = hash_combine(
+		hash_combine(new.hash, k->why), hash_bytes(k->reason, strlen(k->reason)));
+	at = map_get(&s->unprobed_by_key, key);
 	if (at) {
-		s->unprobed.items[*at].images += images;
+		s->unprobed.items[*at].images += k->images;
 		return 0;
 	}
-	new.name = s->unprobed.count < KERNELS_MAX ? strdup(name) : NULL;
-	if (!new.name || vec_push(&s->unprobed, new)) {
-		free(new.name);
+	if (s->unprobed.count >= KERNELS_MAX || keep_unprobed(s, &new))
 		return -ENOMEM;
-	}
 	return map_put(&s->unprobed_by_key, key, s->unprobed.count - 1);
 }
 

@@ -26,9 +26,15 @@ union message {
 
 static void add_without(struct server *s, struct probe_kernel *m)
 {
+	const struct server_unprobed k = {
+		.name = m->name, .reason = m->about, .why = (enum probe_fate)m->fate, .images = 1};
+
 	m->name[sizeof(m->name) - 1] = 0;
-	if (m->fate >= PROBE_FATE_COUNT ||
-		server_add_unprobed(s, m->name, (enum probe_fate)m->fate, 1))
+	m->about[sizeof(m->about) - 1] = 0;
+	for (char *c = m->about; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	if (m->fate >= PROBE_FATE_COUNT || server_add_unprobed(s, &k))
 		s->notes_lost++;
 }
 

@@ -89,8 +89,10 @@ void server_close(struct server *s)
 	map_release(&s->site_by_number);
 	vec_release(&s->kept);
 	buf_release(&s->kept_bytes);
-	vec_foreach (k, &s->unprobed)
+	vec_foreach (k, &s->unprobed) {
 		free(k->name);
+		free(k->reason);
+	}
 	vec_release(&s->unprobed);
 	map_release(&s->unprobed_by_key);
 	map_release(&s->kernel_by_hash);

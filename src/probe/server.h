@@ -60,6 +60,7 @@ struct server_kernel {
 struct server_unprobed {
 	uint64_t hash;
 	char *name;
+	char *reason; /* in words; empty: there are no more than those for `why` */
 	enum probe_fate why;
 	uint32_t images; /* that have it */
 };
@@ -116,7 +117,7 @@ struct server {
 	struct map kernel_by_hash;
 	struct map kernels_named; /* how many have a name; a name and a file */
 	struct vec(struct server_unprobed) unprobed;
-	struct map unprobed_by_key; /* of name and reason */
+	struct map unprobed_by_key; /* of name and reasons */
 	struct vec(struct server_line) lines;
 	struct map line_by_place; /* of kernel and number of the access */
 	struct vec(struct server_site) sites;
@@ -159,8 +160,8 @@ void server_expect_all(struct server *s);
 void server_switch(struct server *s, bool off);
 /* Adds a kernel, or to the images of one that is known; its texts are copied. 0 or -ENOMEM. */
 int server_add_kernel(struct server *s, const struct server_kernel *k);
-/* Adds to those that run without programs, or to the images of one: 0 or -ENOMEM. */
-int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images);
+/* The same of those that run without programs; their hashes are not read. */
+int server_add_unprobed(struct server *s, const struct server_unprobed *k);
 const struct server_kernel *server_kernel(const struct server *s, uint64_t hash);
 /* The name of a kernel, or NULL; where an access to memory stands, or NULL. */
 const char *server_kernel_name(const struct server *s, uint64_t hash);

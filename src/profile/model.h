@@ -360,7 +360,8 @@ struct profile_probe_kernel {
 	/* What it takes with programs: registers and local memory of a thread, warps that a
 	 * multiprocessor has at once; so too without, from [3] on. 0: not known. */
 	uint32_t size[6];
-	uint32_t about;	 /* string: the file that its module is, or is made from */
+	/* String: the file that its module is, or is made from; of one without programs why. */
+	uint32_t about;
 	uint64_t module; /* hash of it; 0: not known */
 };
 

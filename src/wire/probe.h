@@ -209,7 +209,8 @@ struct probe_kernel {
 	uint32_t unused;
 	uint64_t hash, module;		 /* module: 0: not known */
 	struct probe_size with, without; /* programs */
-	/* The file that its module is, or is made from; empty: not known. */
+	/* The file that its module is, or is made from; of one without programs why, in words.
+	 * Empty: not known. */
 	char about[PROBE_ABOUT_MAX];
 	char name[PROBE_TEXT_MAX];
 };

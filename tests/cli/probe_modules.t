@@ -7,13 +7,14 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
-from probing import answer, entries, environment, probe, why_not
+from probing import DATA, answer, entries, environment, probe, why_not
 
 FOLDER = tempfile.mkdtemp(prefix="probe_modules.")
 atexit.register(shutil.rmtree, FOLDER)
@@ -113,9 +114,58 @@ def check_same_file():
     tap.result(found and [k["images"] for k in found["kernels"]] == [2], "and in several processes", found and found["kernels"], done.stderr)
 
 
+def damaged_fatbin(capability):
+    """One whose PTX cannot be unpacked, and whose machine code is for GPUs of this capability."""
+    with open(os.path.join(DATA, "tiny-lines.fatbin"), "rb") as f:
+        image = bytearray(f.read())
+    at = 16
+    while at < len(image):
+        kind, _, head, size = struct.unpack_from("<HHIQ", image, at)
+        if kind == 1:
+            image[at + head:at + head + 4] = b"####"
+        else:
+            struct.pack_into("<I", image, at + 28, capability)
+        at += head + size
+    path = os.path.join(FOLDER, "damaged.fatbin")
+    with open(path, "wb") as f:
+        f.write(image)
+    return path
+
+
+def check_unreadable():
+    """Images that cannot have programs: which of their kernels somebody named, and why."""
+    texts = {
+        "narrow": (".version 7.0\n.target sm_75\n.address_size 32\n.visible .entry k() { ret; }", "the module has addresses of 32 bits"),
+        "ours": (HEADER + ".visible .entry k() { bra xpu_rest; xpu_rest: ret; } // .entry no", "the module has names that only probes have"),
+        "cut": (HEADER + ".visible .entry k() { ret; }\n.visible .entry other() { ret", "PTX line 5: "),
+    }
+    for name, (text, why) in texts.items():
+        command = running(f"bad:{module(name + '.ptx', text)}")
+        done, found = answer("blocktime", "-k", "k*", command=command)
+        listed = found and [(k["name"], k["why"], k["images"]) for k in found["kernels_without_programs"]]
+        tap.result(listed == [("k", "not readable", 1)] and why in found["kernels_without_programs"][0]["reason"] and found["losses"]["images_unreadable"] == 1 and
+                   not found["losses"]["images_without_names"], f"{name}: its kernel is listed, with the reason", found, done.stderr)
+        done = probe("blocktime", "-k", "k*", "--kernels", command=command)
+        tap.result(re.search(rf"^ +1  not readable +k \({re.escape(why)}.*\)$", done.stdout, re.M) and why in done.stderr, f"{name}: by --kernels, too", done.stdout,
+                   done.stderr)
+        done, found = answer("blocktime", "-k", "another", command=command)
+        tap.result(found and not found["kernels_without_programs"] and found["losses"]["images_unreadable"] == (name != "ours" and name != "narrow"),
+                   f"{name}: not where it is not meant", found and found["losses"])
+    for capability, listed in ((80, []), (90, [("tiny", "not readable")])):
+        done, found = answer("blocktime", "-k", "tiny*", command=running(f"bad:{damaged_fatbin(capability)}"))
+        tap.result(found and [(k["name"], k["why"]) for k in found["kernels_without_programs"]] == listed and
+                   found["losses"]["images_without_names"] == (not listed),
+                   f"a damaged fatbin: names are those of its machine code for this GPU ({capability})", found, done.stderr)
+    profile = os.path.join(FOLDER, "unreadable.xpu")
+    probe("blocktime", "-k", "k*", "-o", profile, command=running(f"bad:{os.path.join(FOLDER, 'narrow.ptx')}"))
+    report = subprocess.run([tap.PROGRAM, "report", "--probes", profile], stdout=subprocess.PIPE, text=True, env=environment()).stdout
+    tap.result(re.search(r"^ +1  not readable +k \(the module has addresses of 32 bits\)$", report, re.M), "recordings have the reason, too", report)
+
+
 def check():
     check_names()
     check_same_file()
+    check_unreadable()
 
 
 tap.main(check, why_not)

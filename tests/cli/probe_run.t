@@ -156,7 +156,7 @@ def check_unprobed():
     """Kernels of machine code are named where somebody names kernels, with the reason."""
     code = os.path.join(DATA, "..", "cubin", "ptx.cubin")
     done, found = answer("blocktime", "-k", "shared_*", command=(TARGET, code, "launch"))
-    tap.result(found and found["kernels_without_programs"] == [{"name": "_Z13shared_kernelPf", "why": "machine code only", "images": 1}] and
+    tap.result(found and found["kernels_without_programs"] == [{"name": "_Z13shared_kernelPf", "why": "machine code only", "reason": "", "images": 1}] and
                found["losses"]["images_of_machine_code"] == 1, "kernels in machine code are named", found and found["kernels_without_programs"], done.stderr)
     done = probe("blocktime", "-k", "shared_*", "--kernels", command=(TARGET, code, "launch"))
     tap.result(re.search(r"^ +1  machine code only +shared_kernel\(float\*\)$", done.stdout, re.M) and

@@ -210,7 +210,7 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->unprobed.count,
 		"kernels that the programs are for ran without them (--kernels lists them)");
 	lost(out, s->fates[PROBE_FATE_NO_NAMES],
-		"images have machine code whose kernels' names were not all read");
+		"images run without programs, and the names of their kernels were not all read");
 	lost_images(out, s, PROBE_FATE_UNREADABLE, "images could not be read, and ran as they are");
 	lost_images(out, s, PROBE_FATE_REFUSED,
 		"images with programs were refused by the driver, and ran as they are");

@@ -58,7 +58,8 @@ static __u64 (*gpu_active_mask)(void) = (void *)522;
 static __u64 (*gpu_lines)(void) = (void *)523;
 /* The number of the launch. */
 static __u64 (*gpu_grid_id)(void) = (void *)524;
-/* A number of the kernel (of its name and its module), and the linear number of block and thread in the grid. */
+/* A number of the kernel (of its name and its module), and the linear number of block and thread
+ * in the grid. */
 static __u64 (*gpu_kernel)(void) = (void *)525;
 static __u64 (*gpu_block_number)(void) = (void *)526;
 static __u64 (*gpu_thread_number)(void) = (void *)527;

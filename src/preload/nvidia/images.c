@@ -99,13 +99,23 @@ static void splice_there(void *argument)
 	s->error = ptx_splice(i->text.data, i->text.size, s->probes, &i->spliced);
 }
 
+/* As error_text says. */
+static void send_unreadable(const struct image *i)
+{
+	char why[PROBE_ABOUT_MAX] = "";
+
+	strncpy(why, error_text(), sizeof(why) - 1);
+	link_send_fate(PROBE_FATE_UNREADABLE, 1, why);
+	unprobed_send_unreadable(i, oldest_capability(), why);
+}
+
 static int splice_text(struct image *i, const struct ptx_probes *p)
 {
 	struct splicing s = {.image = i, .probes = p};
 	int error = own_stack_call(splice_there, &s) ? s.error : error_memory("a stack");
 
 	if (error && error != -ENOENT)
-		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+		send_unreadable(i);
 	if (error)
 		return error;
 	buf_putc(&i->spliced.text, 0);
@@ -145,7 +155,8 @@ static bool splice(struct image *i, const void *image, const char *path)
 		link_send_fate(PROBE_FATE_NO_TEXT, 1, NULL);
 		unprobed_send_code(image, oldest_capability());
 	} else if (error && !i->is_code) {
-		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+		buf_reset(&i->text);
+		send_unreadable(i);
 	}
 	error = error ?: splice_text(i, probes());
 	error = error ?: check_compiled(i, spliced);

@@ -84,12 +84,14 @@ static int add_context(struct recorded_reading *r, const struct profile_reader *
 static int add_unprobed(
 	struct server *s, const struct profile_reader *from, const struct profile_probe_kernel *k)
 {
-	const char *name = profile_string(from, k->name, NULL);
-
 	/* Why is where others have their returns. */
-	return k->returns < PROBE_FATE_COUNT
-		       ? server_add_unprobed(s, name, (enum probe_fate)k->returns, k->images)
-		       : 0;
+	const struct server_unprobed new = {
+		.name = (char *)(uintptr_t)profile_string(from, k->name, NULL),
+		.reason = (char *)(uintptr_t)profile_string(from, k->about, NULL),
+		.why = (enum probe_fate)k->returns,
+		.images = k->images};
+
+	return k->returns < PROBE_FATE_COUNT ? server_add_unprobed(s, &new) : 0;
 }
 
 static int add_kernel(struct server *s, const struct profile_reader *from, uint32_t id)

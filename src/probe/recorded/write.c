@@ -195,6 +195,8 @@ static int write_unprobed(struct recorded *r)
 			.hash = k->hash, .returns = k->why, .images = k->images};
 
 		error = error ?: add_text(r, k->name, &new.name);
+		if (!error && *k->reason)
+			error = add_text(r, k->reason, &new.about);
 		error = error ?: profile_add_probe_kernel(r->writer, &new);
 	}
 	return error;

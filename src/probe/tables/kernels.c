@@ -71,13 +71,18 @@ static void put_module(struct buf *out, const struct server *s, const struct ser
 	buf_release_for(&cell, out);
 }
 
-static void put_name(struct buf *out, const char *name)
+static void put_name(struct buf *out, const char *name, const char *behind)
 {
 	struct buf readable = BUF_INIT;
 
 	demangle(name, &readable);
 	buf_puts(out, "  ");
 	text_fit(out, readable.size ? buf_text(&readable) : name, 0);
+	if (*behind) {
+		buf_puts(out, " (");
+		text_fit(out, behind, 0);
+		buf_putc(out, ')');
+	}
 	buf_putc(out, '\n');
 	buf_release_for(&readable, out);
 }
@@ -102,7 +107,7 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 		if (measured)
 			put_sizes(out, k);
 		put_module(out, s, k);
-		put_name(out, k->name);
+		put_name(out, k->name, "");
 	}
 	if (s->kernels.count > rows)
 		buf_printf(out, "  ... and %zu more\n", s->kernels.count - rows);
@@ -136,7 +141,7 @@ void tables_unprobed_put(struct buf *out, const struct server *s, unsigned int r
 		if (n++ == rows)
 			break;
 		buf_printf(out, "  %6u  %-21s", k->images, reason(k->why));
-		put_name(out, k->name);
+		put_name(out, k->name, k->reason);
 	}
 	if (s->unprobed.count > rows)
 		buf_printf(out, "  ... and %zu more\n", s->unprobed.count - rows);
@@ -149,6 +154,7 @@ void tables_unprobed_json(struct json_writer *w, const struct server *s)
 		json_begin(w, NULL, '{');
 		json_text(w, "name", k->name);
 		json_text(w, "why", reason(k->why));
+		json_text(w, "reason", k->reason);
 		json_number(w, "images", k->images);
 		json_end(w, '}');
 	}

@@ -95,7 +95,7 @@ static void send_unpatched(const struct named_list *l)
 
 	vec_foreach (n, &l->items)
 		if (n->count && sent++ < UNPATCHED_MAX)
-			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED, NULL);
 	if (l->meant > UNPATCHED_MAX)
 		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
 }
@@ -400,7 +400,7 @@ static bool give_data(struct arena *a, cu_module module, const struct named *n, 
 	else if (why)
 		send_failure(what, why);
 	if ((result || why) && n->count)
-		unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+		unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED, NULL);
 	return !result && !why && n->count;
 }
 
