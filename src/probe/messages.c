@@ -11,6 +11,7 @@
 #define IN_TURN	    256 /* of one process */
 #define LINES_MAX   (1u << 20)
 #define FILES_MAX   65536
+#define MODULES_MAX 65536
 #define TEXTS_BYTES 16384 /* of each fate */
 
 union message {
@@ -137,11 +138,23 @@ const struct server_line *server_line(const struct server *s, uint64_t kernel, u
 	return at ? &s->lines.items[*at] : NULL;
 }
 
+/* What is so of a module is so each time that it is loaded. */
+static bool was_told(struct server *s, uint32_t fate, uint64_t module)
+{
+	uint64_t key = hash_combine(module, fate);
+
+	if (map_get(&s->modules_told, key))
+		return true;
+	if (s->modules_told.count < MODULES_MAX)
+		(void)map_put(&s->modules_told, key, 1);
+	return false;
+}
+
 static void add_fate(struct server *s, struct probe_image *m)
 {
 	struct buf *texts;
 
-	if (m->fate >= PROBE_FATE_COUNT)
+	if (m->fate >= PROBE_FATE_COUNT || (m->module && was_told(s, m->fate, m->module)))
 		return;
 	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED || m->fate == PROBE_FATE_PATCHED ||
 					     m->fate == PROBE_FATE_UNSEEN_ACCESSES ||
@@ -213,11 +226,7 @@ bool server_receive(struct server *s, uint32_t process)
 		any = true;
 		if (n > 0 && n <= (ssize_t)sizeof(m) && !handle(s, process, &m, (size_t)n))
 			continue;
-		if (p->control) {
-			s->notes_lost += p->control->notes_lost;
-			s->arenas_lost += p->control->arenas_lost;
-		}
-		server_end_process(p);
+		server_end_process(s, p);
 	}
 	return any;
 }

@@ -55,12 +55,16 @@ int server_open(struct server *s, const struct plan *plan, const struct server_o
 	return error;
 }
 
-void server_end_process(struct server_process *p)
+void server_end_process(struct server *s, struct server_process *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
-	if (p->control)
+	if (p->control) {
+		s->notes_lost += p->control->notes_lost;
+		s->arenas_lost += p->control->arenas_lost;
+		s->arenas_unread += p->control->arenas_unread;
 		munmap(p->control, PROBE_CONTROL_BYTES);
+	}
 	p->fd = -1;
 	p->control = NULL;
 }
@@ -68,7 +72,7 @@ void server_end_process(struct server_process *p)
 void server_close(struct server *s)
 {
 	vec_foreach (p, &s->processes)
-		server_end_process(p);
+		server_end_process(s, p);
 	vec_foreach (a, &s->arenas) {
 		if (a->memory)
 			munmap(a->memory, s->plan->shared_bytes);
@@ -97,6 +101,7 @@ void server_close(struct server *s)
 	map_release(&s->unprobed_by_key);
 	map_release(&s->kernel_by_hash);
 	map_release(&s->kernels_named);
+	map_release(&s->modules_told);
 	map_release(&s->line_by_place);
 	map_release(&s->files);
 	interner_free(s->strings);

@@ -127,7 +127,8 @@ struct server {
 	struct map files; /* of process and number: string */
 	uint64_t fates[PROBE_FATE_COUNT];
 	struct buf fate_texts[PROBE_FATE_COUNT]; /* lines, the first of each kind */
-	uint64_t notes_lost, arenas_lost;
+	struct map modules_told;		 /* of fate and module */
+	uint64_t notes_lost, arenas_lost, arenas_unread;
 	uint64_t processes_refused; /* too many, or another user's */
 	uint32_t asked;
 	/* Beside those in the memory of arenas. */

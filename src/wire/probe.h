@@ -84,8 +84,9 @@ struct probe_control {
 	uint32_t off;	  /* programs are not to run, now */
 	uint32_t unused;
 	/* By the library. */
-	uint64_t notes_lost;  /* for which there was no room */
-	uint64_t arenas_lost; /* contexts in which no program runs, as there is no memory, ... */
+	uint64_t notes_lost;	/* for which there was no room */
+	uint64_t arenas_lost;	/* contexts in which no program runs, as there were too many */
+	uint64_t arenas_unread; /* contexts that ended before their values could be read */
 };
 
 /* Programs were switched on or off in a context, at some time between the two (CLOCK_MONOTONIC). */
@@ -206,7 +207,7 @@ struct probe_kernel {
 	uint32_t message;
 	uint32_t fate; /* PROBE_FATE_SPLICED: they run */
 	uint32_t bodies, returns, accesses;
-	uint32_t unused;
+	uint32_t bound; /* registers of a thread that its launch bounds leave; 0: it has none */
 	uint64_t hash, module;		 /* module: 0: not known */
 	struct probe_size with, without; /* programs */
 	/* The file that its module is, or is made from; of one without programs why, in words.
@@ -261,5 +262,6 @@ enum probe_fate {
 struct probe_image {
 	uint32_t message, fate;
 	uint64_t amount;
+	uint64_t module; /* hash of the one that it is of: counted once; 0: of any */
 	char text[PROBE_TEXT_MAX];
 };

@@ -20,7 +20,7 @@ FOLDER = tempfile.mkdtemp(prefix="probe_modules.")
 atexit.register(shutil.rmtree, FOLDER)
 
 # Loads each module that is named ("text:PATH" or "file:PATH"), in a context of its own where it is "context:PATH", and launches its
-# kernel k, 4 blocks of 64 threads, on 1 MiB.
+# kernel k, 4 blocks of 64 threads, on 1 MiB. "leave:" leaves the context.
 RUNNER = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -33,6 +33,9 @@ context()
 for how, path in (a.split(":", 1) for a in sys.argv[1:]):
     module, kernel, memory = Pointer(), Pointer(), ctypes.c_uint64()
     if how == "context": context()
+    if how == "leave":
+        ok(cuda.cuCtxPopCurrent_v2(ctypes.byref(Pointer())))
+        continue
     if how == "file": result = cuda.cuModuleLoad(ctypes.byref(module), path.encode())
     else:
         with open(path, "rb") as f: image = f.read() + b"\\0"
@@ -162,10 +165,60 @@ def check_unreadable():
     tap.result(re.search(r"^ +1  not readable +k \(the module has addresses of 32 bits\)$", report, re.M), "recordings have the reason, too", report)
 
 
+def losses_of(profile):
+    done = subprocess.run([tap.PROGRAM, "report", "--probes", "--json", profile], stdout=subprocess.PIPE, text=True, env=environment())
+    return {name: n for name, n in json.loads(done.stdout)["losses"].items() if n and name.startswith("probe_")}
+
+
+def check_unseen():
+    """Ends of threads in functions: of those that the kernel calls, once for each text."""
+    function = ".func f()\n{\n	exit;\n}\n"
+    for does, unseen in (("", 0), ("call f, ();", 1)):
+        text = module("calls.ptx", f"{HEADER}{function}.visible .entry k(.param .u64 p)\n{{\n	.reg .pred %p<2>;\n	.reg .b32 %r<2>;\n"
+                      f"	mov.u32 %r1, %tid.x;\n	setp.gt.u32 %p1, %r1, 1000;\n	@%p1 bra L;\n	ret;\nL:\n	{does}\n	ret;\n}}\n")
+        command = running(f"text:{text}", f"text:{text}", f"context:{text}")
+        done, found = answer("blocktime", command=command)
+        tap.result(found and found["kernels"] and found["losses"]["unseen_exits"] == unseen, f"'{does}': {unseen} unseen ends of threads", found and found["losses"],
+                   done.stderr)
+        done = probe("blocktime", command=command)
+        tap.result(("1 places where threads end" in done.stderr) == bool(unseen), "and stderr has as many", done.stderr)
+
+
+def check_contexts():
+    """A process has programs in 64 contexts at once."""
+    text = accessing("contexts.ptx")
+    command = running(f"text:{text}", *(f"{how}:{text}" for _ in range(66) for how in ("context", "text", "leave")))
+    done, found = answer("divergence", command=command)
+    tap.result(found and sum(e["value"] for e in entries(found, "active_lanes")) == (1 + 63 * 2) * 8 and found["losses"]["contexts_without_programs"] == 3,
+               "contexts without programs are counted once each", found and found["losses"])
+    tap.result("xpuprof: 3 contexts ran without programs: there were too many" in done.stderr, "and told of", done.stderr)
+    profile = os.path.join(FOLDER, "contexts.xpu")
+    probe("divergence", "-o", profile, command=command)
+    tap.result(losses_of(profile) == {"probe_contexts": 3}, "so in a recording", losses_of(profile))
+
+
+def check_causes():
+    """Each cause has a count of its own, on stderr and in recordings."""
+    text = accessing("causes.ptx")
+    full = module("full.ptx", f"{HEADER}.const .b8 c[65536];\n.visible .entry k(.param .u64 p)\n{{\n	ret;\n}}\n")
+    cases = ((full, {}, "modules have no constant memory left", "probe_slow"),
+             (text, {"XPUPROF_SIM_FAULTS": f"small-blocks={os.path.getsize(text) + 10},fail-load=3"}, "could not have run in blocks as large as before", "probe_smaller"),
+             (text, {"XPUPROF_SIM_FAULTS": "fail-load=1"}, "were refused by the driver", "probe_refused"))
+    for path, faults, said, loss in cases:
+        done = probe("blocktime", command=running(f"bad:{path}"), **faults)
+        tap.result(f"xpuprof: 1 {'modules' if path == full else 'images'} " in done.stderr and said in done.stderr, f"{loss}: stderr has it", done.stderr)
+        profile = os.path.join(FOLDER, "causes.xpu")
+        probe("blocktime", "-o", profile, command=running(f"bad:{path}"), **faults)
+        tap.result(losses_of(profile) == {loss: 1}, f"{loss}: a recording has it alone", losses_of(profile))
+
+
 def check():
     check_names()
     check_same_file()
     check_unreadable()
+    check_unseen()
+    check_contexts()
+    check_causes()
 
 
 tap.main(check, why_not)

@@ -107,7 +107,7 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "records_left_out", o->left_out);
 	json_number(w, "contexts_never_read", l.never);
 	json_number(w, "contexts_cut", l.cut);
-	json_number(w, "contexts_without_programs", s->arenas_lost);
+	json_number(w, "contexts_without_programs", l.too_many + s->fates[PROBE_FATE_NO_MEMORY]);
 	json_number(w, "images_of_machine_code", s->fates[PROBE_FATE_NO_TEXT]);
 	json_number(w, "images_without_names", s->fates[PROBE_FATE_NO_NAMES]);
 	json_number(w, "images_unreadable", s->fates[PROBE_FATE_UNREADABLE]);
@@ -116,7 +116,9 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "images_not_patched", s->fates[PROBE_FATE_NOT_PATCHED]);
 	json_number(w, "unseen_accesses", s->fates[PROBE_FATE_UNSEEN_ACCESSES]);
 	json_number(w, "unseen_exits", s->fates[PROBE_FATE_UNSEEN_EXITS]);
-	json_number(w, "notes_lost", s->notes_lost);
+	json_number(w, "modules_not_switched_on", s->fates[PROBE_FATE_NO_WORD]);
+	json_number(w, "modules_without_constant_memory", s->fates[PROBE_FATE_SLOW_WORD]);
+	json_number(w, "notes_lost", l.notes);
 	json_number(w, "processes_refused", s->processes_refused);
 	json_end(w, '}');
 }
@@ -177,8 +179,9 @@ static bool any_program(const struct server *s)
 	return false;
 }
 
-void output_losses(struct buf *out, const struct server *s)
+void output_losses(struct buf *out, const struct probe_output *o)
 {
+	const struct server *s = o->server;
 	struct probe_losses l;
 
 	losses_read(&l, s);
@@ -196,10 +199,12 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->sites_beyond,
 		"accesses in kernels had no place in an array by access (--accesses)");
 	lost(out, l.dropped, "records were dropped: the ring was full");
+	lost(out, o->left_out, "records are not in the JSON: there were too many");
 	lost(out, l.unread, "records were not read: the program ended while they were written");
 	lost(out, l.never, "contexts ended before their maps could be read");
 	lost(out, l.cut, "contexts ended without a word: their values are up to a second older");
-	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts ran without programs");
+	lost(out, l.too_many, "contexts ran without programs: there were too many");
+	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts or modules ran without programs");
 	lost(out, s->fates[PROBE_FATE_NO_TEXT],
 		"images have machine code only, no PTX: their kernels ran without programs");
 	lost(out, s->fates[PROBE_FATE_PATCHED],
@@ -228,6 +233,6 @@ void output_losses(struct buf *out, const struct server *s)
 		"them (see above)");
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
 		"modules have no constant memory left: programs cost more there");
-	lost(out, s->notes_lost, "messages of processes were lost");
+	lost(out, l.notes, "messages of processes were lost");
 	lost(out, s->processes_refused, "processes could not connect: no programs run in them");
 }

@@ -291,9 +291,9 @@ static void send_unseen(const struct ptx_spliced *s)
 		at_access |= p->bodies[i].site != PTX_AT_EXIT && p->bodies[i].site != PTX_AT_ENTRY;
 	}
 	if (s->unseen_accesses && at_access)
-		link_send_fate(PROBE_FATE_UNSEEN_ACCESSES, s->unseen_accesses, NULL);
+		link_send_module_fate(PROBE_FATE_UNSEEN_ACCESSES, s->unseen_accesses, s->module);
 	if (s->unseen_exits && at_exit)
-		link_send_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, NULL);
+		link_send_module_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, s->module);
 }
 
 void image_send(struct image *i)
@@ -315,5 +315,5 @@ void image_send(struct image *i)
 	if (!s->is_as_before)
 		send_unseen(s);
 	if (s->word_in_global)
-		link_send_fate(PROBE_FATE_SLOW_WORD, 1, NULL);
+		link_send_module_fate(PROBE_FATE_SLOW_WORD, 1, s->module);
 }
