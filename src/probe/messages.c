@@ -48,6 +48,7 @@ static void add_kernel(struct server *s, struct probe_kernel *m)
 		.bodies = m->bodies,
 		.returns = m->returns,
 		.accesses = m->accesses,
+		.bound = m->bound,
 		.images = 1,
 		.with = m->with,
 		.without = m->without};

@@ -52,7 +52,8 @@ struct server_kernel {
 	char *name;
 	char *file; /* that its module is, or is made from; empty: not known */
 	uint32_t bodies, returns, accesses;
-	uint32_t images;		 /* that have it */
+	uint32_t bound;	 /* registers of a thread that its launch bounds leave; 0: it has none */
+	uint32_t images; /* that have it */
 	struct probe_size with, without; /* programs; in the first */
 };
 

@@ -16,6 +16,8 @@
 
 #define ACTIVE_VERSION 62 /* PTX that has activemask */
 #define WORDS_BYTES    sizeof(struct ptx_words)
+#define REGISTERS      65536u /* of a multiprocessor, of all GPUs so far */
+#define REGISTERS_MOST 255u   /* of a thread */
 
 _Static_assert(sizeof(struct ptx_words) == 32 && offsetof(struct ptx_words, on) == 8 &&
 		       offsetof(struct ptx_words, sites) == 16,
@@ -30,9 +32,23 @@ uint64_t ptx_hash(const char *data, size_t size)
 	return hash;
 }
 
+/* In rows side by side, as no step of one waits for those of others. */
 uint64_t ptx_module_hash(const char *text, size_t size)
 {
-	return hash_bytes(text, size);
+	uint64_t rows[4] = {0, 1, 2, 3}, hash, word;
+	size_t at = 0;
+
+	for (; size - at >= sizeof(rows); at += sizeof(rows))
+#pragma GCC unroll 4
+		for (size_t i = 0; i < 4; i++) {
+			memcpy(&word, text + at + i * sizeof(word), sizeof(word));
+			rows[i] = hash_step(rows[i], word);
+			rows[i] ^= rows[i] >> 29;
+		}
+	hash = hash_combine(size, hash_bytes(text + at, size - at));
+	for (size_t i = 0; i < 4; i++)
+		hash = hash_combine(hash, rows[i]);
+	return hash;
 }
 
 uint64_t ptx_kernel_hash(uint64_t module, const char *name, size_t size)
@@ -245,12 +261,28 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 	return 0;
 }
 
-static void write_bound(struct ptx_splicer *s, const char **from, const char *name)
+/* How many registers a compiler may use for a kernel with such bounds. */
+static uint32_t registers_left(const struct ptx_bounds *b)
+{
+	uint32_t most = REGISTERS_MOST,
+		 warps = (b->threads + 31) / 32 * (b->blocks ? b->blocks : 1);
+
+	if (b->threads && REGISTERS / (warps * 32) / 8 * 8 < most)
+		most = REGISTERS / (warps * 32) / 8 * 8;
+	if (b->registers && b->registers < most)
+		most = b->registers;
+	return most < REGISTERS_MOST ? most : 0;
+}
+
+static void write_bound(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	const struct ptx_function *f = s->kernel;
 
 	for (size_t i = 0; !f->bounds_block && i < s->probes->bound_count; i++)
-		if (!strcmp(s->probes->bounds[i].kernel, name)) {
+		if (!strcmp(s->probes->bounds[i].kernel, probed->name)) {
+			const struct ptx_bounds bounds = {s->probes->bounds[i].threads, 0, 0};
+
+			probed->bound = registers_left(&bounds);
 			ptx_copy(s, from, f->body.at);
 			buf_printf(
 				&s->out.text, ".maxntid %u, 1, 1\n", s->probes->bounds[i].threads);
@@ -261,7 +293,7 @@ static void write_bound(struct ptx_splicer *s, const char **from, const char *na
 static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	s->loc.size = 0;
-	write_bound(s, from, probed->name);
+	write_bound(s, from, probed);
 	ptx_copy(s, from, s->kernel->body.at + 1);
 	write_entry(s);
 	return splice_body(s, from, probed);
@@ -270,8 +302,10 @@ static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_pro
 static int splice_kernel(struct ptx_splicer *s, const char **from)
 {
 	const struct ptx_function *f = s->kernel;
-	struct ptx_probed probed = {
-		.hash = s->kernel_hash, .bodies = s->naming, .bounds_block = f->bounds_block};
+	struct ptx_probed probed = {.hash = s->kernel_hash,
+		.bodies = s->naming,
+		.bounds_block = f->bounds_block,
+		.bound = registers_left(&f->bounds)};
 	int error;
 
 	probed.name = strndup(f->name.at, f->name.size);
@@ -376,6 +410,7 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 
 	if (error)
 		return error;
+	s->out.module = ptx_module_hash(text, size);
 	if (has_our_names(text, size))
 		return error_set(-EINVAL, "the module has names that only probes have");
 	if (!s->out.is_as_before && !buf_reserve(&s->out.text, size + size / 4))
@@ -436,7 +471,6 @@ int ptx_splice(
 	int error;
 
 	size = strnlen(text, size);
-	s.out.module = ptx_module_hash(text, size);
 	error = ptx_module_read(text, size, &s.module);
 	if (!error)
 		error = read_bodies(&s);

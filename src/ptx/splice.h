@@ -154,6 +154,7 @@ struct ptx_probed {
 	uint32_t accesses; /* sites of memory bodies */
 	uint32_t bodies;   /* that name it, whatever site */
 	bool bounds_block; /* the text says how large its blocks can be */
+	uint32_t bound;	   /* registers of a thread that the text leaves; 0: as many as there are */
 };
 
 /* Where in the source an access stands: %xpu_insn and %xpu_kernel name it. */

@@ -59,10 +59,11 @@ def module(name, text):
     return path
 
 
-def accessing(name, file="", line=0, stride=4, registers=8, header=HEADER):
+def accessing(name, file="", line=0, stride=4, registers=8, bounds=""):
     """A module whose kernel k stores one number in each thread, `stride` bytes from that of the next."""
     named = (f'.file 1 "{file}"\n', f".loc 1 {line} 0\n") if file else ("", "")
-    return module(name, f"""{header}{named[0]}.visible .entry k(.param .u64 p)
+    return module(name, f"""{HEADER}{named[0]}.visible .entry k(.param .u64 p)
+{bounds}
 {{
 	.reg .b64 %rd<4>;
 	.reg .b32 %r<{registers}>;
@@ -212,6 +213,28 @@ def check_causes():
         tap.result(losses_of(profile) == {loss: 1}, f"{loss}: a recording has it alone", losses_of(profile))
 
 
+def check_bounds():
+    """Kernels whose launch bounds do not leave the registers that programs need, with --kernels and without."""
+    said = re.compile(r"launch bounds of k leave (\d+) registers, too few for the programs in it: local memory of a thread 0 > (\d+) bytes, warps at once (\d+) > (\d+)$",
+                      re.M)
+    for bounds, left in ((".maxntid 1024, 1, 1", 64), (".reqntid 16, 32", 0), (".maxntid 256 .minnctapersm 4", 64), (".maxnreg 56", 56), ("", 0)):
+        text = accessing("bounds.ptx", registers=170, bounds=bounds)
+        for options in ((), ("--kernels",)):
+            done = probe("coalesce", *options, command=running(f"text:{text}"))
+            found = said.search(done.stderr)
+            tap.result("lanes" in done.stdout and bool(found) == bool(left) and (not left or (int(found[1]) == left and int(found[2]) > 0)),
+                       f"'{bounds}', {options}: that they leave too few registers is {'said' if left else 'not so'}", done.stderr)
+    few = accessing("few.ptx", registers=20, bounds=".maxntid 1024, 1, 1")
+    done, found = answer("coalesce", command=running(f"text:{few}"))
+    tap.result(found and not done.stderr and "with" not in found["kernels"][0] and found["kernels"][0]["launch_bounds_registers"] == 64,
+               "one that has enough is as it was, and no image is loaded twice for it", found and found["kernels"], done.stderr)
+    text = accessing("bounds.ptx", registers=170, bounds=".maxntid 1024, 1, 1")
+    profile = os.path.join(FOLDER, "bounds.xpu")
+    probe("coalesce", "-o", profile, command=running(f"text:{text}"))
+    report = subprocess.run([tap.PROGRAM, "report", "--probes", profile], stdout=subprocess.PIPE, text=True, env=environment()).stdout
+    tap.result(said.search(report), "a recording says it, too", report)
+
+
 def check():
     check_names()
     check_same_file()
@@ -219,6 +242,7 @@ def check():
     check_unseen()
     check_contexts()
     check_causes()
+    check_bounds()
 
 
 tap.main(check, why_not)

@@ -586,6 +586,35 @@ static void kernels_of_one_name_are_told_apart_by_the_text_of_their_modules(void
 	ptx_spliced_release(&other);
 }
 
+static uint32_t bound_of(const char *bounds)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_spliced s;
+	char text[256];
+	uint32_t bound;
+
+	snprintf(text, sizeof(text), HEAD ".visible .entry k()\n%s\n{\n	ret;\n}\n", bounds);
+	s = splice(text, &b, 1);
+	CHECK(s.kernels.count == 1);
+	bound = s.kernels.items[0].bound;
+	ptx_spliced_release(&s);
+	return bound;
+}
+
+static void a_text_says_how_many_registers_its_bounds_leave(void)
+{
+	CHECK(bound_of("") == 0 && bound_of(".maxntid 256, 1, 1") == 0);
+	CHECK(bound_of(".maxntid 1024, 1, 1") == 64 && bound_of(".reqntid 32, 16, 2") == 64);
+	CHECK(bound_of(".maxntid 257") == 224 && bound_of(".maxntid 100, 3") == 200);
+	CHECK(bound_of(".maxntid 256, 1, 1 .minnctapersm 2") == 128);
+	CHECK(bound_of(".minnctapersm 4 .maxntid 256") == 64 && bound_of(".minnctapersm 4") == 0);
+	CHECK(bound_of(".maxnreg 40") == 40 && bound_of(".maxnreg 255") == 0);
+	CHECK(bound_of(".maxnreg 40 .maxntid 1024") == 40);
+	/* What no GPU has. */
+	CHECK(bound_of(".maxntid 4294967295, 4294967295 .minnctapersm 99999999") == 0);
+	CHECK(bound_of(".maxntid 0, 0, 0") == 0);
+}
+
 static void what_is_no_probe_is_refused(void)
 {
 	static const char *const bad[] = {
@@ -653,6 +682,7 @@ int main(void)
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);
 	RUN(bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same);
 	RUN(kernels_of_one_name_are_told_apart_by_the_text_of_their_modules);
+	RUN(a_text_says_how_many_registers_its_bounds_leave);
 	RUN(what_is_no_probe_is_refused);
 	RUN(a_module_is_read_with_its_variables_and_parameters);
 	return tap_end();

@@ -14,6 +14,7 @@
 #include "probe/values.h"
 
 #define RECORDS_BYTES ((size_t)256 << 20) /* of JSON */
+#define BOUNDED_ROWS  8
 
 static void put_json_record(struct probe_output *o, const struct server_record *r)
 {
@@ -228,9 +229,11 @@ void output_losses(struct buf *out, const struct probe_output *o)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are in functions that kernels call: not seen");
-	lost(out, tables_kernels_slower(s),
-		"kernels have fewer warps at once, or more memory of threads, with programs in "
-		"them (see above)");
+	if (o->request->kernels)
+		lost(out, tables_kernels_slower(s),
+			"kernels have fewer warps at once, or more memory of threads, with "
+			"programs in them (see above)");
+	tables_bounded_put(out, s, "xpuprof: ", BOUNDED_ROWS);
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
 		"modules have no constant memory left: programs cost more there");
 	lost(out, l.notes, "messages of processes were lost");

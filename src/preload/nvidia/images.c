@@ -235,7 +235,8 @@ static void send_kernel(const struct image *i, size_t n)
 		.returns = k->returns,
 		.accesses = k->accesses,
 		.hash = k->hash,
-		.module = i->spliced.module};
+		.module = i->spliced.module,
+		.bound = k->bound};
 
 	if (n < i->sizes.count) {
 		m.with = i->sizes.items[n].with;

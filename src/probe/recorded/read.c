@@ -104,6 +104,7 @@ static int add_kernel(struct server *s, const struct profile_reader *from, uint3
 		.bodies = k->programs,
 		.returns = k->returns,
 		.accesses = k->accesses,
+		.bound = k->bound,
 		.images = k->images,
 		.with = {k->size[0], k->size[1], k->size[2]},
 		.without = {k->size[3], k->size[4], k->size[5]}};

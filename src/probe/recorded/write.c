@@ -170,6 +170,7 @@ static int write_kernels(struct recorded *r)
 	vec_foreach (k, &r->server->kernels) {
 		struct profile_probe_kernel new = {.hash = k->hash,
 			.module = k->module,
+			.bound = k->bound,
 			.programs = k->bodies,
 			.returns = k->returns,
 			.accesses = k->accesses,

@@ -8,12 +8,49 @@
 #include "probe/tables/table.h"
 
 #define MODULE_COLUMNS 24
+#define REGISTERS_UNIT 8 /* that compilers may leave unused below a bound */
 
 static bool is_slower(const struct server_kernel *k)
 {
 	return k->with.registers && k->without.registers &&
 	       ((k->with.warps && k->with.warps < k->without.warps) ||
 		       k->with.local_bytes > k->without.local_bytes);
+}
+
+/* Whether its launch bounds are why. */
+static bool is_bounded(const struct server_kernel *k)
+{
+	return is_slower(k) && k->bound && k->with.registers + REGISTERS_UNIT >= k->bound;
+}
+
+static void put_bounded(struct buf *out, const struct server_kernel *k)
+{
+	struct buf readable = BUF_INIT;
+
+	demangle(k->name, &readable);
+	buf_puts(out, "launch bounds of ");
+	text_fit(out, readable.size ? buf_text(&readable) : k->name, 0);
+	buf_printf(out,
+		" leave %u registers, too few for the programs in it: local memory of a thread %u "
+		"> %u "
+		"bytes, warps at once %u > %u\n",
+		k->bound, k->without.local_bytes, k->with.local_bytes, k->without.warps,
+		k->with.warps);
+	buf_release_for(&readable, out);
+}
+
+void tables_bounded_put(
+	struct buf *out, const struct server *s, const char *before, unsigned int rows)
+{
+	unsigned int n = 0;
+
+	vec_foreach (k, &s->kernels)
+		if (is_bounded(k) && n++ < rows) {
+			buf_puts(out, before);
+			put_bounded(out, k);
+		}
+	if (n > rows)
+		buf_printf(out, "%s... and of %u more\n", before, n - rows);
 }
 
 uint64_t tables_kernels_slower(const struct server *s)
@@ -184,6 +221,7 @@ void tables_kernels_json(struct json_writer *w, const struct server *s)
 		json_number(w, "programs", k->bodies);
 		json_number(w, "accesses", k->accesses);
 		json_number(w, "images", k->images);
+		json_number(w, "launch_bounds_registers", k->bound);
 		json_size(w, "with", &k->with);
 		json_size(w, "without", &k->without);
 		json_end(w, '}');

@@ -63,6 +63,9 @@ int tables_json(struct json_writer *w, const struct server *s);
 void tables_kernels_put(struct buf *out, const struct server *s, unsigned int rows);
 void tables_kernels_json(struct json_writer *w, const struct server *s);
 uint64_t tables_kernels_slower(const struct server *s);
+/* A line for each kernel whose launch bounds do not leave the registers that programs need. */
+void tables_bounded_put(
+	struct buf *out, const struct server *s, const char *before, unsigned int rows);
 /* Those that the programs are for, and that run without, with the reason of each; nothing where
  * there are none. */
 void tables_unprobed_put(struct buf *out, const struct server *s, unsigned int rows);
