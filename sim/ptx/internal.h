@@ -117,6 +117,7 @@ struct function {
 	bool entry, defined;
 	uint32_t start; /* its first instruction */
 	uint32_t registers, params_bytes, local_bytes;
+	struct ptx_bounds bounds;
 	uint32_t formals_bytes; /* of a kernel */
 	size_t formals_count, results_count;
 	struct vec(struct formal) formals;

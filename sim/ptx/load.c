@@ -189,6 +189,7 @@ static void count_formals(struct sim_ptx *m, const struct ptx_function *read)
 	struct function *f = sim_ptx_function(m, read->name);
 
 	f->defined |= read->has_body;
+	f->bounds = read->bounds;
 	f->formals_count = read->param_count;
 	f->results_count = read->result_count;
 }
@@ -327,16 +328,35 @@ bool sim_ptx_is_empty(const struct sim_ptx_kernel *k)
 	return f->module->code.items[f->start].run == run_return;
 }
 
-uint32_t sim_ptx_local_bytes(const struct sim_ptx_kernel *k)
+/* That a compiler would use if it could. */
+static uint32_t registers_wanted(const struct function *f)
 {
-	return function_of(k)->local_bytes;
+	return 8 + f->registers / 4;
+}
+
+static uint32_t registers_left(const struct ptx_bounds *b)
+{
+	uint32_t most = 255, threads = b->threads * (b->blocks ? b->blocks : 1);
+
+	if (threads && 65536 / threads / 8 * 8 < most)
+		most = 65536 / threads / 8 * 8;
+	return b->registers && b->registers < most ? b->registers : most;
 }
 
 uint32_t sim_ptx_registers(const struct sim_ptx_kernel *k)
 {
-	uint32_t count = 8 + function_of(k)->registers / 4;
+	const struct function *f = function_of(k);
+	uint32_t wanted = registers_wanted(f), left = registers_left(&f->bounds);
 
-	return count < 255 ? count : 255;
+	return wanted < left ? wanted : left;
+}
+
+/* Registers without a place are there, too. */
+uint32_t sim_ptx_local_bytes(const struct sim_ptx_kernel *k)
+{
+	const struct function *f = function_of(k);
+
+	return f->local_bytes + (registers_wanted(f) - sim_ptx_registers(k)) * 4;
 }
 
 uint32_t sim_ptx_shared_bytes(const struct sim_ptx_kernel *k)

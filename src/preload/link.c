@@ -280,3 +280,11 @@ void link_send_fate(enum probe_fate fate, uint64_t amount, const char *text)
 		strncpy(m.text, text, sizeof(m.text) - 1);
 	link_send(&m, sizeof(m));
 }
+
+void link_send_module_fate(enum probe_fate fate, uint64_t amount, uint64_t module)
+{
+	const struct probe_image m = {
+		.message = PROBE_IMAGE, .fate = fate, .amount = amount, .module = module};
+
+	link_send(&m, sizeof(m));
+}

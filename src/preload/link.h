@@ -48,3 +48,5 @@ int link_ask_memory(const struct probe_arena *arena, void **ret);
 int link_receive_map(uint64_t bytes, void **ret);
 /* The text may be long, or NULL. */
 void link_send_fate(enum probe_fate fate, uint64_t amount, const char *text);
+/* Of a module, however often that is loaded. */
+void link_send_module_fate(enum probe_fate fate, uint64_t amount, uint64_t module);

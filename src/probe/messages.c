@@ -9,9 +9,9 @@
 #include "probe/server_internal.h"
 
 #define IN_TURN	    256 /* of one process */
-#define KERNELS_MAX 65536
 #define LINES_MAX   (1u << 20)
 #define FILES_MAX   65536
+#define MODULES_MAX 65536
 #define TEXTS_BYTES 16384 /* of each fate */
 
 union message {
@@ -25,56 +25,38 @@ union message {
 	uint8_t bytes[PROBE_MESSAGE_MAX];
 };
 
-int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images)
-{
-	struct server_unprobed new = {
-		.hash = hash_bytes(name, strlen(name)), .why = why, .images = images};
-	uint64_t key = hash_combine(new.hash, why);
-	const uint64_t *at = map_get(&s->unprobed_by_key, key);
-
-	if (at) {
-		s->unprobed.items[*at].images += images;
-		return 0;
-	}
-	new.name = s->unprobed.count < KERNELS_MAX ? strdup(name) : NULL;
-	if (!new.name || vec_push(&s->unprobed, new)) {
-		free(new.name);
-		return -ENOMEM;
-	}
-	return map_put(&s->unprobed_by_key, key, s->unprobed.count - 1);
-}
-
 static void add_without(struct server *s, struct probe_kernel *m)
 {
+	const struct server_unprobed k = {
+		.name = m->name, .reason = m->about, .why = (enum probe_fate)m->fate, .images = 1};
+
 	m->name[sizeof(m->name) - 1] = 0;
-	if (m->fate >= PROBE_FATE_COUNT ||
-		server_add_unprobed(s, m->name, (enum probe_fate)m->fate, 1))
+	m->about[sizeof(m->about) - 1] = 0;
+	for (char *c = m->about; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	if (m->fate >= PROBE_FATE_COUNT || server_add_unprobed(s, &k))
 		s->notes_lost++;
 }
 
 static void add_kernel(struct server *s, struct probe_kernel *m)
 {
-	struct server_kernel k = {.hash = m->hash,
+	const struct server_kernel k = {.hash = m->hash,
+		.module = m->module,
+		.name = m->name,
+		.file = m->about,
 		.bodies = m->bodies,
 		.returns = m->returns,
 		.accesses = m->accesses,
+		.bound = m->bound,
 		.images = 1,
 		.with = m->with,
 		.without = m->without};
-	const uint64_t *at = map_get(&s->kernel_by_hash, m->hash);
 
 	m->name[sizeof(m->name) - 1] = 0;
-	if (at) {
-		s->kernels.items[*at].images++;
-		return;
-	}
-	k.name = s->kernels.count < KERNELS_MAX ? strdup(m->name) : NULL;
-	if (k.name && !vec_push(&s->kernels, k) &&
-		!map_put(&s->kernel_by_hash, m->hash, s->kernels.count - 1))
-		return;
-	s->notes_lost++;
-	if (!s->kernels.count || s->kernels.items[s->kernels.count - 1].name != k.name)
-		free(k.name);
+	m->about[sizeof(m->about) - 1] = 0;
+	if (server_add_kernel(s, &k))
+		s->notes_lost++;
 }
 
 static uint64_t file_key(uint32_t process, uint32_t number)
@@ -157,11 +139,23 @@ const struct server_line *server_line(const struct server *s, uint64_t kernel, u
 	return at ? &s->lines.items[*at] : NULL;
 }
 
+/* What is so of a module is so each time that it is loaded. */
+static bool was_told(struct server *s, uint32_t fate, uint64_t module)
+{
+	uint64_t key = hash_combine(module, fate);
+
+	if (map_get(&s->modules_told, key))
+		return true;
+	if (s->modules_told.count < MODULES_MAX)
+		(void)map_put(&s->modules_told, key, 1);
+	return false;
+}
+
 static void add_fate(struct server *s, struct probe_image *m)
 {
 	struct buf *texts;
 
-	if (m->fate >= PROBE_FATE_COUNT)
+	if (m->fate >= PROBE_FATE_COUNT || (m->module && was_told(s, m->fate, m->module)))
 		return;
 	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED || m->fate == PROBE_FATE_PATCHED ||
 					     m->fate == PROBE_FATE_UNSEEN_ACCESSES ||
@@ -233,11 +227,7 @@ bool server_receive(struct server *s, uint32_t process)
 		any = true;
 		if (n > 0 && n <= (ssize_t)sizeof(m) && !handle(s, process, &m, (size_t)n))
 			continue;
-		if (p->control) {
-			s->notes_lost += p->control->notes_lost;
-			s->arenas_lost += p->control->arenas_lost;
-		}
-		server_end_process(p);
+		server_end_process(s, p);
 	}
 	return any;
 }

@@ -55,12 +55,16 @@ int server_open(struct server *s, const struct plan *plan, const struct server_o
 	return error;
 }
 
-void server_end_process(struct server_process *p)
+void server_end_process(struct server *s, struct server_process *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
-	if (p->control)
+	if (p->control) {
+		s->notes_lost += p->control->notes_lost;
+		s->arenas_lost += p->control->arenas_lost;
+		s->arenas_unread += p->control->arenas_unread;
 		munmap(p->control, PROBE_CONTROL_BYTES);
+	}
 	p->fd = -1;
 	p->control = NULL;
 }
@@ -68,15 +72,17 @@ void server_end_process(struct server_process *p)
 void server_close(struct server *s)
 {
 	vec_foreach (p, &s->processes)
-		server_end_process(p);
+		server_end_process(s, p);
 	vec_foreach (a, &s->arenas) {
 		if (a->memory)
 			munmap(a->memory, s->plan->shared_bytes);
 		free(a->tails);
 		free(a->unread);
 	}
-	vec_foreach (k, &s->kernels)
+	vec_foreach (k, &s->kernels) {
 		free(k->name);
+		free(k->file);
+	}
 	for (int i = 0; i < PROBE_FATE_COUNT; i++)
 		buf_release(&s->fate_texts[i]);
 	vec_release(&s->processes);
@@ -87,11 +93,15 @@ void server_close(struct server *s)
 	map_release(&s->site_by_number);
 	vec_release(&s->kept);
 	buf_release(&s->kept_bytes);
-	vec_foreach (k, &s->unprobed)
+	vec_foreach (k, &s->unprobed) {
 		free(k->name);
+		free(k->reason);
+	}
 	vec_release(&s->unprobed);
 	map_release(&s->unprobed_by_key);
 	map_release(&s->kernel_by_hash);
+	map_release(&s->kernels_named);
+	map_release(&s->modules_told);
 	map_release(&s->line_by_place);
 	map_release(&s->files);
 	interner_free(s->strings);
@@ -343,11 +353,4 @@ void server_switch(struct server *s, bool off)
 			__atomic_store_n(&p->control->off, s->off, __ATOMIC_RELEASE);
 			wake(p);
 		}
-}
-
-const char *server_kernel_name(const struct server *s, uint64_t hash)
-{
-	const uint64_t *at = map_get(&s->kernel_by_hash, hash);
-
-	return at ? s->kernels.items[*at].name : NULL;
 }

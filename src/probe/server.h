@@ -48,10 +48,12 @@ struct server_arena {
 };
 
 struct server_kernel {
-	uint64_t hash;
+	uint64_t hash, module; /* module: a hash of it; 0: not known */
 	char *name;
+	char *file; /* that its module is, or is made from; empty: not known */
 	uint32_t bodies, returns, accesses;
-	uint32_t images;		 /* that have it */
+	uint32_t bound;	 /* registers of a thread that its launch bounds leave; 0: it has none */
+	uint32_t images; /* that have it */
 	struct probe_size with, without; /* programs; in the first */
 };
 
@@ -59,6 +61,7 @@ struct server_kernel {
 struct server_unprobed {
 	uint64_t hash;
 	char *name;
+	char *reason; /* in words; empty: there are no more than those for `why` */
 	enum probe_fate why;
 	uint32_t images; /* that have it */
 };
@@ -113,8 +116,9 @@ struct server {
 	struct vec(struct server_arena) arenas;
 	struct vec(struct server_kernel) kernels;
 	struct map kernel_by_hash;
+	struct map kernels_named; /* how many have a name; a name and a file */
 	struct vec(struct server_unprobed) unprobed;
-	struct map unprobed_by_key; /* of name and reason */
+	struct map unprobed_by_key; /* of name and reasons */
 	struct vec(struct server_line) lines;
 	struct map line_by_place; /* of kernel and number of the access */
 	struct vec(struct server_site) sites;
@@ -124,7 +128,8 @@ struct server {
 	struct map files; /* of process and number: string */
 	uint64_t fates[PROBE_FATE_COUNT];
 	struct buf fate_texts[PROBE_FATE_COUNT]; /* lines, the first of each kind */
-	uint64_t notes_lost, arenas_lost;
+	struct map modules_told;		 /* of fate and module */
+	uint64_t notes_lost, arenas_lost, arenas_unread;
 	uint64_t processes_refused; /* too many, or another user's */
 	uint32_t asked;
 	/* Beside those in the memory of arenas. */
@@ -155,10 +160,18 @@ uint32_t server_give_up(struct server *s);
 void server_expect_all(struct server *s);
 /* Programs are not to run from now on; or they are to run again. */
 void server_switch(struct server *s, bool off);
-/* Adds to those that run without programs, or to the images of one: 0 or -ENOMEM. */
-int server_add_unprobed(struct server *s, const char *name, enum probe_fate why, uint32_t images);
+/* Adds a kernel, or to the images of one that is known; its texts are copied. 0 or -ENOMEM. */
+int server_add_kernel(struct server *s, const struct server_kernel *k);
+/* The same of those that run without programs; their hashes are not read. */
+int server_add_unprobed(struct server *s, const struct server_unprobed *k);
+const struct server_kernel *server_kernel(const struct server *s, uint64_t hash);
 /* The name of a kernel, or NULL; where an access to memory stands, or NULL. */
 const char *server_kernel_name(const struct server *s, uint64_t hash);
+/* Whether another kernel has the same name. */
+bool server_kernel_has_double(const struct server *s, const struct server_kernel *k);
+/* What its module is called: "vector.cu"; "vector.cu 1b2c3d4e" where another kernel of its name is of
+ * such a file, too; or "1b2c3d4e". */
+void server_kernel_module(const struct server *s, const struct server_kernel *k, struct buf *out);
 const struct server_line *server_line(const struct server *s, uint64_t kernel, uint32_t insn);
 /* Which access has a number in a process, or NULL. */
 const struct server_site *server_site(const struct server *s, uint32_t process, uint32_t number);

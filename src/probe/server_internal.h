@@ -21,7 +21,7 @@ bool server_accept(struct server *s);
 /* Answers a hello, a request for memory: 0 or -errno. */
 int server_greet(struct server *s, struct server_process *p, uint32_t pid);
 int server_add_arena(struct server *s, uint32_t process, const struct probe_arena *m);
-void server_end_process(struct server_process *p);
+void server_end_process(struct server *s, struct server_process *p);
 void server_wake(struct server *s, uint32_t process);
 
 /* messages.c: true where there were some. */

@@ -326,7 +326,14 @@ static void add_ring(struct probe_losses *l, const struct server_arena *a, const
 
 void losses_read(struct probe_losses *l, const struct server *s)
 {
-	*l = (struct probe_losses){0};
+	*l = (struct probe_losses){
+		.never = s->arenas_unread, .too_many = s->arenas_lost, .notes = s->notes_lost};
+	vec_foreach (p, &s->processes)
+		if (p->control) {
+			l->never += p->control->arenas_unread;
+			l->too_many += p->control->arenas_lost;
+			l->notes += p->control->notes_lost;
+		}
 	vec_foreach (a, &s->arenas) {
 		const struct probe_shared *shared = (const void *)a->memory;
 		const uint8_t *arena = snapshot(s, a);

@@ -51,10 +51,12 @@ uint64_t values_number(const struct values *v, const struct value_entry *e, uint
 /* Why something that programs wanted was not done, of all contexts. */
 struct probe_losses {
 	uint64_t arena[ARENA_LOSS_COUNT];
-	uint64_t dropped; /* records for which a ring had no place */
-	uint64_t unread;  /* records that were begun and never came */
-	uint32_t never;	  /* contexts whose values were never read */
-	uint32_t cut;	  /* contexts that ended without our notice: values are older */
+	uint64_t dropped;  /* records for which a ring had no place */
+	uint64_t unread;   /* records that were begun and never came */
+	uint64_t never;	   /* contexts whose values were never read */
+	uint32_t cut;	   /* contexts that ended without our notice: values are older */
+	uint64_t too_many; /* contexts in which no program ran */
+	uint64_t notes;	   /* messages of processes */
 };
 
 void losses_read(struct probe_losses *l, const struct server *s);

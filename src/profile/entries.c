@@ -175,6 +175,9 @@ static const struct entry_field probe_kernel_fields[] = {
 	NUMBER(profile_probe_kernel, size[3]),
 	NUMBER(profile_probe_kernel, size[4]),
 	NUMBER(profile_probe_kernel, size[5]),
+	ADDED_ID(profile_probe_kernel, about, TABLE_STRINGS),
+	ADDED(profile_probe_kernel, module),
+	ADDED(profile_probe_kernel, bound),
 };
 
 static const struct entry_field probe_line_fields[] = {

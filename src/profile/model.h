@@ -360,6 +360,10 @@ struct profile_probe_kernel {
 	/* What it takes with programs: registers and local memory of a thread, warps that a
 	 * multiprocessor has at once; so too without, from [3] on. 0: not known. */
 	uint32_t size[6];
+	/* String: the file that its module is, or is made from; of one without programs why. */
+	uint32_t about;
+	uint64_t module; /* hash of it; 0: not known */
+	uint32_t bound;	 /* registers of a thread that its launch bounds leave; 0: it has none */
 };
 
 struct profile_probe_line {
@@ -796,9 +800,9 @@ enum profile_loss {
 	LOSS_PROBE_OLD,	       /* contexts that ended without a word: maps as they were before */
 	LOSS_PROBE_NO_TEXT,    /* images of machine code only */
 	LOSS_PROBE_UNREADABLE, /* images that could not be read */
-	LOSS_PROBE_REFUSED,    /* images that could not be loaded with programs in them */
+	LOSS_PROBE_REFUSED,    /* images that the driver refused with programs in them */
 	LOSS_PROBE_UNSEEN,     /* accesses and ends of threads in functions that kernels call */
-	LOSS_PROBE_NOTES,      /* messages of libraries, and libraries that could not connect */
+	LOSS_PROBE_NOTES,      /* messages of libraries */
 	/* Of samples of instructions by their addresses. */
 	LOSS_STALLS_OVERFLOWS, /* times that a GPU dropped some, without a number */
 	LOSS_STALLS_OUTSIDE,   /* in no kernel whose place is known */
@@ -812,6 +816,13 @@ enum profile_loss {
 	LOSS_DRIVER_PROBES, /* hits that were lost, or whose arguments could not be read */
 	LOSS_DRIVER_IMAGES, /* images of code that they named, and that could not be had */
 	LOSS_GPU_LISTS,	    /* executions of command lists whose commands are not known */
+	/* Of programs in GPU kernels, too. */
+	LOSS_PROBE_SMALLER,    /* images whose kernels could not run in blocks as large as before */
+	LOSS_PROBE_NOT_ON,     /* times programs could not be switched on in a module */
+	LOSS_PROBE_SLOW,       /* modules without constant memory for them */
+	LOSS_PROBE_NEVER_READ, /* contexts that ended before their maps were read */
+	LOSS_PROBE_PROCESSES,  /* that could not connect */
+	LOSS_PROBE_NO_NAMES,   /* images without them, whose kernels' names were not all read */
 	LOSS_KINDS
 };
 

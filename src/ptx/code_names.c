@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "ptx/lex.h"
 
 #define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel */
 
@@ -71,4 +74,24 @@ int code_names(const void *cubin, size_t size, int (*found)(void *context, const
 		return walk(&c, &symbols, &names, found, context);
 	}
 	return 0;
+}
+
+int text_names(
+	const char *text, size_t size, int (*found)(void *context, const char *name), void *context)
+{
+	struct ptx_lexer l = ptx_lexer_of(text, size);
+	struct ptx_token t;
+	int stop = 0;
+
+	while (!stop && (t = ptx_lex(&l)).kind != PTX_TEXT_END) {
+		char *name;
+
+		if (!ptx_is(&t, ".entry") || ptx_peek(&l).kind != PTX_WORD)
+			continue;
+		t = ptx_lex(&l);
+		name = strndup(t.text, t.size);
+		stop = name ? found(context, name) : -ENOMEM;
+		free(name);
+	}
+	return stop;
 }

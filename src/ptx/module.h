@@ -33,12 +33,20 @@ struct ptx_param {
 
 enum ptx_linkage { PTX_LOCAL, PTX_EXTERN, PTX_VISIBLE };
 
+/* What a kernel's text says of its blocks, by which compilers bound its registers. 0: nothing. */
+struct ptx_bounds {
+	uint32_t threads;   /* of a block at most: .maxntid, .reqntid */
+	uint32_t blocks;    /* that a multiprocessor is to have at once: .minnctapersm */
+	uint32_t registers; /* of a thread: .maxnreg */
+};
+
 struct ptx_function {
 	struct ptx_text name;
 	enum ptx_linkage linkage;
-	bool entry;			   /* a kernel */
-	bool has_body;			   /* else it is declared */
-	bool bounds_block;		   /* .maxntid or .reqntid */
+	bool entry;	   /* a kernel */
+	bool has_body;	   /* else it is declared */
+	bool bounds_block; /* .maxntid or .reqntid */
+	struct ptx_bounds bounds;
 	size_t first_param, param_count;   /* in the module's `params` */
 	size_t first_result, result_count; /* likewise */
 	struct ptx_text body;		   /* from its `{` to its `}`, both included */

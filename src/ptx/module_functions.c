@@ -42,13 +42,42 @@ static int read_params(struct ptx_parser *p, size_t *ret_first, size_t *ret_coun
 	return error;
 }
 
+/* Which bound a directive begins; NULL: none. */
+static uint32_t *bound_of(struct ptx_function *f, const struct ptx_token *t)
+{
+	if (ptx_is(t, ".maxntid") || ptx_is(t, ".reqntid"))
+		return &f->bounds.threads;
+	if (ptx_is(t, ".minnctapersm"))
+		return &f->bounds.blocks;
+	return ptx_is(t, ".maxnreg") ? &f->bounds.registers : NULL;
+}
+
+/* Directives and the numbers behind them, whose product counts. */
+static void take_bound(struct ptx_function *f, const struct ptx_token *t, uint32_t **bound)
+{
+	uint64_t n;
+
+	if (t->kind != PTX_WORD)
+		return;
+	if (*t->text == '.') {
+		*bound = bound_of(f, t);
+		if (*bound)
+			**bound = 1;
+	} else if (*bound && ptx_number(t, &n)) {
+		n = n < UINT16_MAX ? n * **bound : UINT16_MAX;
+		**bound = n < UINT16_MAX ? (uint32_t)n : UINT16_MAX;
+	}
+}
+
 /* Directives about performance, then the body or a `;`. */
 static int read_body(struct ptx_parser *p, struct ptx_function *f)
 {
+	uint32_t *bound = NULL;
 	struct ptx_token t;
 
 	while (1) {
 		t = ptx_lex(&p->lexer);
+		take_bound(f, &t, &bound);
 		if (ptx_is(&t, ".maxntid") || ptx_is(&t, ".reqntid"))
 			f->bounds_block = true;
 		else if (t.kind == PTX_STRING || ptx_is_mark(&t, ',') || ptx_is_mark(&t, '(') ||

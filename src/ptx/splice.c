@@ -10,23 +10,50 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "ptx/names.h"
 #include "ptx/splice_internal.h"
 
 #define ACTIVE_VERSION 62 /* PTX that has activemask */
 #define WORDS_BYTES    sizeof(struct ptx_words)
+#define REGISTERS      65536u /* of a multiprocessor, of all GPUs so far */
+#define REGISTERS_MOST 255u   /* of a thread */
 
 _Static_assert(sizeof(struct ptx_words) == 32 && offsetof(struct ptx_words, on) == 8 &&
 		       offsetof(struct ptx_words, sites) == 16,
 	"as the text has it");
 
-uint64_t ptx_kernel_hash(const char *name, size_t size)
+uint64_t ptx_hash(const char *data, size_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
 
 	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3ull;
+		hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ull;
 	return hash;
+}
+
+/* In rows side by side, as no step of one waits for those of others. */
+uint64_t ptx_module_hash(const char *text, size_t size)
+{
+	uint64_t rows[4] = {0, 1, 2, 3}, hash, word;
+	size_t at = 0;
+
+	for (; size - at >= sizeof(rows); at += sizeof(rows))
+#pragma GCC unroll 4
+		for (size_t i = 0; i < 4; i++) {
+			memcpy(&word, text + at + i * sizeof(word), sizeof(word));
+			rows[i] = hash_step(rows[i], word);
+			rows[i] ^= rows[i] >> 29;
+		}
+	hash = hash_combine(size, hash_bytes(text + at, size - at));
+	for (size_t i = 0; i < 4; i++)
+		hash = hash_combine(hash, rows[i]);
+	return hash;
+}
+
+uint64_t ptx_kernel_hash(uint64_t module, const char *name, size_t size)
+{
+	return hash_combine(module, ptx_hash(name, size));
 }
 
 static bool is_of_word(char c)
@@ -209,6 +236,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		runs_off = true;
 		if (i->kind == PTX_LABEL)
 			continue;
+		if (ptx_is_op(&i->op, "call"))
+			ptx_note_call(s, i);
 		if (at_exit && ptx_leaves(s, i)) {
 			ptx_write_leave(s, from, i);
 			probed->returns++;
@@ -232,12 +261,28 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 	return 0;
 }
 
-static void write_bound(struct ptx_splicer *s, const char **from, const char *name)
+/* How many registers a compiler may use for a kernel with such bounds. */
+static uint32_t registers_left(const struct ptx_bounds *b)
+{
+	uint32_t most = REGISTERS_MOST,
+		 warps = (b->threads + 31) / 32 * (b->blocks ? b->blocks : 1);
+
+	if (b->threads && REGISTERS / (warps * 32) / 8 * 8 < most)
+		most = REGISTERS / (warps * 32) / 8 * 8;
+	if (b->registers && b->registers < most)
+		most = b->registers;
+	return most < REGISTERS_MOST ? most : 0;
+}
+
+static void write_bound(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	const struct ptx_function *f = s->kernel;
 
 	for (size_t i = 0; !f->bounds_block && i < s->probes->bound_count; i++)
-		if (!strcmp(s->probes->bounds[i].kernel, name)) {
+		if (!strcmp(s->probes->bounds[i].kernel, probed->name)) {
+			const struct ptx_bounds bounds = {s->probes->bounds[i].threads, 0, 0};
+
+			probed->bound = registers_left(&bounds);
 			ptx_copy(s, from, f->body.at);
 			buf_printf(
 				&s->out.text, ".maxntid %u, 1, 1\n", s->probes->bounds[i].threads);
@@ -248,7 +293,7 @@ static void write_bound(struct ptx_splicer *s, const char **from, const char *na
 static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	s->loc.size = 0;
-	write_bound(s, from, probed->name);
+	write_bound(s, from, probed);
 	ptx_copy(s, from, s->kernel->body.at + 1);
 	write_entry(s);
 	return splice_body(s, from, probed);
@@ -257,8 +302,10 @@ static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_pro
 static int splice_kernel(struct ptx_splicer *s, const char **from)
 {
 	const struct ptx_function *f = s->kernel;
-	struct ptx_probed probed = {
-		.hash = s->kernel_hash, .bodies = s->naming, .bounds_block = f->bounds_block};
+	struct ptx_probed probed = {.hash = s->kernel_hash,
+		.bodies = s->naming,
+		.bounds_block = f->bounds_block,
+		.bound = registers_left(&f->bounds)};
 	int error;
 
 	probed.name = strndup(f->name.at, f->name.size);
@@ -270,22 +317,6 @@ static int splice_kernel(struct ptx_splicer *s, const char **from)
 	if (error)
 		free(probed.name);
 	return error;
-}
-
-/* What the probes do not see of a function that kernels may call. */
-static void count_unseen(struct ptx_splicer *s, const struct ptx_function *f)
-{
-	struct ptx_walk walk = ptx_walk_of(f);
-	struct ptx_statement i;
-
-	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i)) {
-		struct ptx_memory m;
-
-		if (i.kind != PTX_INSTRUCTION)
-			continue;
-		s->out.unseen_exits += ptx_is(&i.op, "exit");
-		s->out.unseen_accesses += ptx_memory_of(&i.op, &i.operands, &m) != PTX_NO_ACCESS;
-	}
 }
 
 /* The probes' declarations, once for the module; and its .version, which may have to be newer. */
@@ -350,7 +381,7 @@ static int choose_for(struct ptx_splicer *s, struct ptx_names *names, const stru
 	if (!ptx_names_set(names, f->name.at, f->name.size))
 		return error_memory("a kernel's name");
 	s->kernel = f;
-	s->kernel_hash = ptx_kernel_hash(f->name.at, f->name.size);
+	s->kernel_hash = ptx_kernel_hash(s->out.module, f->name.at, f->name.size);
 	return choose(s, names);
 }
 
@@ -379,20 +410,21 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 
 	if (error)
 		return error;
+	s->out.module = ptx_module_hash(text, size);
 	if (has_our_names(text, size))
 		return error_set(-EINVAL, "the module has names that only probes have");
 	if (!s->out.is_as_before && !buf_reserve(&s->out.text, size + size / 4))
 		return error_memory("spliced PTX");
 	error = s->out.is_as_before ? 0 : write_header(s, &needed, &from);
+	error = error ?: ptx_called_begin(s);
 	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
 		const struct ptx_function *f = &s->module.functions.items[i];
 
 		error = choose_for(s, names, f);
 		if (!error && s->naming)
 			error = splice_kernel(s, &from);
-		else if (!error && !f->entry && f->has_body)
-			count_unseen(s, f);
 	}
+	error = error ?: ptx_count_unseen(s);
 	if (error || s->out.is_as_before)
 		return error;
 	ptx_copy(s, &from, text + size);
@@ -455,6 +487,8 @@ int ptx_splice(
 	vec_release(&s.chosen);
 	vec_release(&s.statements);
 	vec_release(&s.labels);
+	vec_release(&s.called);
+	map_release(&s.callable);
 	buf_release(&s.entry);
 	free(s.uses);
 	return error;

@@ -20,7 +20,7 @@
  *	%xpu_below	.b32	all	a bit for each of these lanes that is lower than this one; 0
  *					in bodies of each thread. A body of a warp that names it
  *					runs in all lanes, and has effects where it is 0 only
- *	%xpu_kernel	.b64	all	hash of the kernel's mangled name (ptx_kernel_hash)
+ *	%xpu_kernel	.b64	all	number of the kernel (ptx_kernel_hash)
  *	%xpu_argc	.b32	all	number of the kernel's parameters
  *	%xpu_arg0 - 11	.b64	all	the first 8 bytes of each parameter, with zeros above a
  *					smaller one; 0 for those that the kernel does not have
@@ -148,12 +148,13 @@ struct ptx_probes {
 
 /* What became of a kernel that has probes. */
 struct ptx_probed {
-	char *name; /* mangled */
-	uint64_t hash;
+	char *name;	   /* mangled */
+	uint64_t hash;	   /* ptx_kernel_hash */
 	uint32_t returns;  /* places at which it is left and that an exit body sees */
 	uint32_t accesses; /* sites of memory bodies */
 	uint32_t bodies;   /* that name it, whatever site */
 	bool bounds_block; /* the text says how large its blocks can be */
+	uint32_t bound;	   /* registers of a thread that the text leaves; 0: as many as there are */
 };
 
 /* Where in the source an access stands: %xpu_insn and %xpu_kernel name it. */
@@ -173,13 +174,14 @@ struct ptx_file {
 
 struct ptx_spliced {
 	struct buf text;
+	uint64_t module; /* ptx_module_hash of the text without probes */
 	struct vec(struct ptx_probed) kernels;
 	struct vec(struct ptx_access_line) lines;
 	struct vec(struct ptx_file) files;
 	bool numbers_sites;  /* a body names %xpu_sites: each of `lines` takes a number */
 	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
-	/* In functions of the module, which kernels may call: not seen by probes. */
+	/* In functions of the module that these kernels call: not seen by probes. */
 	uint32_t unseen_exits, unseen_accesses;
 };
 
@@ -193,4 +195,8 @@ int ptx_splice(
 void ptx_spliced_release(struct ptx_spliced *s);
 
 /* FNV-1a, 64 bits: the same everywhere and always. */
-uint64_t ptx_kernel_hash(const char *name, size_t size);
+uint64_t ptx_hash(const char *data, size_t size);
+/* Of a module's text, the same at every run: it gets into the text with probes. */
+uint64_t ptx_module_hash(const char *text, size_t size);
+/* Of a kernel: those of one name in two modules have two. */
+uint64_t ptx_kernel_hash(uint64_t module, const char *name, size_t size);

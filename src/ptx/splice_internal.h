@@ -2,6 +2,7 @@
 /* What the files of the splicer share. */
 #pragma once
 
+#include "base/map.h"
 #include "ptx/access.h"
 #include "ptx/module.h"
 #include "ptx/splice.h"
@@ -46,9 +47,12 @@ struct ptx_label {
 struct ptx_splicer {
 	const struct ptx_probes *probes;
 	struct ptx_module module;
-	uint32_t *uses;	  /* of each body */
-	uint32_t file;	  /* number of the probes' own .file; 0: the module has no lines */
-	struct buf entry; /* what each kernel begins with */
+	uint32_t *uses;		   /* of each body */
+	uint32_t file;		   /* number of the probes' own .file; 0: the module has no lines */
+	struct buf entry;	   /* what each kernel begins with */
+	struct map callable;	   /* functions with a body that are not in `called`, by name */
+	struct vec(size_t) called; /* by kernels with probes, and by each other: indices */
+	bool out_of_memory;
 	struct ptx_spliced out;
 
 	/* The kernel at hand. */
@@ -98,6 +102,12 @@ bool ptx_needs_active(const struct ptx_chosen *c);
 /* One body in braces, which finds all else that it names. `last`: all lanes leave the kernel behind
  * it. */
 void ptx_write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last);
+
+/* called.c: before the first kernel; at each call of one that has probes; behind the last, which
+ * counts what is not seen in what they call. 0 or -ENOMEM with error_text. */
+int ptx_called_begin(struct ptx_splicer *s);
+void ptx_note_call(struct ptx_splicer *s, const struct ptx_statement *i);
+int ptx_count_unseen(struct ptx_splicer *s);
 
 /* Finds out behind which labels of the kernel nothing but a return is. 0 or -ENOMEM. */
 int ptx_find_labels(struct ptx_splicer *s);

@@ -191,6 +191,7 @@ void report_probes_text(const struct report *r, struct buf *out)
 	if (s->kernels.count) {
 		buf_putc(out, '\n');
 		tables_kernels_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
+		tables_bounded_put(out, s, "  ", r->top ? (unsigned int)r->top : UINT32_MAX);
 	}
 	tables_unprobed_put(out, s, r->top ? (unsigned int)r->top : UINT32_MAX);
 	put_late(r, out);

@@ -41,7 +41,7 @@
 #include "wire/arena.h"
 
 #define PROBE_MAGIC	 0x5558504bu
-#define PROBE_VERSION	 6u
+#define PROBE_VERSION	 7u
 #define PROBE_ENV_SOCKET "XPUPROF_PROBE_SOCKET"
 /* A folder: the preloaded library has a compiled.h. */
 #define PROBE_ENV_COMPILED "XPUPROF_PROBE_COMPILED"
@@ -84,8 +84,9 @@ struct probe_control {
 	uint32_t off;	  /* programs are not to run, now */
 	uint32_t unused;
 	/* By the library. */
-	uint64_t notes_lost;  /* for which there was no room */
-	uint64_t arenas_lost; /* contexts in which no program runs, as there is no memory, ... */
+	uint64_t notes_lost;	/* for which there was no room */
+	uint64_t arenas_lost;	/* contexts in which no program runs, as there were too many */
+	uint64_t arenas_unread; /* contexts that ended before their values could be read */
 };
 
 /* Programs were switched on or off in a context, at some time between the two (CLOCK_MONOTONIC). */
@@ -175,6 +176,7 @@ enum probe_message {
 };
 
 #define PROBE_TEXT_MAX	  3072u
+#define PROBE_ABOUT_MAX	  512u
 #define PROBE_LINES_MAX	  128u
 #define PROBE_MESSAGE_MAX 4096u
 
@@ -199,14 +201,18 @@ struct probe_size {
 
 #define PROBE_SIZE_BLOCK 256
 
-/* A kernel in which programs run; or could not, of which only why and its name are told. */
+/* A kernel in which programs run; or could not, of which only why and its name are told. Those of
+ * one name in two modules have two hashes, and the same module always the same. */
 struct probe_kernel {
 	uint32_t message;
 	uint32_t fate; /* PROBE_FATE_SPLICED: they run */
 	uint32_t bodies, returns, accesses;
-	uint32_t unused;
-	uint64_t hash;
+	uint32_t bound; /* registers of a thread that its launch bounds leave; 0: it has none */
+	uint64_t hash, module;		 /* module: 0: not known */
 	struct probe_size with, without; /* programs */
+	/* The file that its module is, or is made from; of one without programs why, in words.
+	 * Empty: not known. */
+	char about[PROBE_ABOUT_MAX];
 	char name[PROBE_TEXT_MAX];
 };
 
@@ -256,5 +262,6 @@ enum probe_fate {
 struct probe_image {
 	uint32_t message, fate;
 	uint64_t amount;
+	uint64_t module; /* hash of the one that it is of: counted once; 0: of any */
 	char text[PROBE_TEXT_MAX];
 };

@@ -74,7 +74,7 @@ static int splice(struct probed *p, const char *text, const char *kernel, struct
 		CHECK_TEXT(bodies[probes.body_count].kernels, "*");
 		bodies[probes.body_count++].kernels = kernel;
 	}
-	p->kernel = ptx_kernel_hash(kernel, strlen(kernel));
+	p->kernel = ptx_kernel_hash(ptx_module_hash(text, strlen(text)), kernel, strlen(kernel));
 	return ptx_splice(text, strlen(text), &probes, ret);
 }
 

@@ -334,7 +334,10 @@ static void write_probes(struct profile_writer *w)
 		.programs = 2,
 		.returns = 3,
 		.accesses = 4,
-		.images = 5};
+		.images = 5,
+		.about = 2,
+		.module = UINT64_MAX,
+		.bound = 64};
 	struct profile_probe_line line = {
 		.kernel = UINT64_MAX, .insn = 7, .file = 2, .line = 12, .bytes = 8, .kind = 1};
 	struct profile_probe_object object = {.name = 1, .tool = 2, .file = 3};

@@ -142,6 +142,39 @@ static void an_exit_in_a_function_that_is_called_is_counted_as_not_seen(void)
 	ptx_spliced_release(&s);
 }
 
+/* Of a module with f, which has an exit and is called by g; and a kernel k that does this. */
+static uint32_t unseen_exits(const char *does, const char *kernel)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_spliced s;
+	char text[1024];
+	uint32_t n;
+
+	snprintf(text, sizeof(text),
+		HEAD ".func (.param .b32 r) f(.param .b32 p)\n{\n	exit;\n	exit;\n}\n"
+		     ".func g(.param .b64 p)\n{\n	call.uni (x), f, (y);\n	call g, (p);\n"
+		     "	ret;\n}\n.visible .entry k()\n{\n	%s\n	ret;\n}\n"
+		     ".visible .entry other()\n{\n	call g, (p);\n	ret;\n}\n",
+		does);
+	b.kernels = kernel;
+	s = splice(text, &b, 1);
+	CHECK(s.kernels.count == 1);
+	n = s.unseen_exits;
+	ptx_spliced_release(&s);
+	return n;
+}
+
+static void functions_that_the_probed_kernels_do_not_call_are_not_counted(void)
+{
+	CHECK(unseen_exits("bar.sync 0;", "k") == 0);
+	CHECK(unseen_exits("bar.sync 0;", "other") == 2);
+	CHECK(unseen_exits("call (r), f, (p);", "k") == 2);
+	CHECK(unseen_exits("@%p1 call.uni g, (p);", "k") == 2);
+	CHECK(unseen_exits("call vprintf, (p);", "k") == 0);
+	/* By an address. */
+	CHECK(unseen_exits("call (r), %rd1, (p), prototype;", "k") == 2);
+}
+
 static const char accesses[] =
 	HEAD ".global .u32 g;\n"
 	     ".visible .entry k(.param .u64 a)\n{\n"
@@ -534,6 +567,54 @@ static void bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_sam
 	ptx_spliced_release(&t);
 }
 
+static void kernels_of_one_name_are_told_apart_by_the_text_of_their_modules(void)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ .reg .b64 %v; mov.b64 %v, %xpu_kernel; "
+					      "membar.gl; }");
+	struct ptx_spliced s = splice(KERNEL("ret;"), &b, 1),
+			   same = splice(KERNEL("ret;") "\0 behind it", &b, 1),
+			   other = splice(KERNEL("ret; "), &b, 1);
+	char number[32];
+
+	CHECK(s.kernels.count == 1 && other.kernels.count == 1);
+	CHECK(s.module == same.module && s.kernels.items[0].hash == same.kernels.items[0].hash);
+	CHECK(s.module != other.module && s.kernels.items[0].hash != other.kernels.items[0].hash);
+	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)s.kernels.items[0].hash);
+	CHECK(strstr(buf_text(&s.text), number));
+	ptx_spliced_release(&s);
+	ptx_spliced_release(&same);
+	ptx_spliced_release(&other);
+}
+
+static uint32_t bound_of(const char *bounds)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_spliced s;
+	char text[256];
+	uint32_t bound;
+
+	snprintf(text, sizeof(text), HEAD ".visible .entry k()\n%s\n{\n	ret;\n}\n", bounds);
+	s = splice(text, &b, 1);
+	CHECK(s.kernels.count == 1);
+	bound = s.kernels.items[0].bound;
+	ptx_spliced_release(&s);
+	return bound;
+}
+
+static void a_text_says_how_many_registers_its_bounds_leave(void)
+{
+	CHECK(bound_of("") == 0 && bound_of(".maxntid 256, 1, 1") == 0);
+	CHECK(bound_of(".maxntid 1024, 1, 1") == 64 && bound_of(".reqntid 32, 16, 2") == 64);
+	CHECK(bound_of(".maxntid 257") == 224 && bound_of(".maxntid 100, 3") == 200);
+	CHECK(bound_of(".maxntid 256, 1, 1 .minnctapersm 2") == 128);
+	CHECK(bound_of(".minnctapersm 4 .maxntid 256") == 64 && bound_of(".minnctapersm 4") == 0);
+	CHECK(bound_of(".maxnreg 40") == 40 && bound_of(".maxnreg 255") == 0);
+	CHECK(bound_of(".maxnreg 40 .maxntid 1024") == 40);
+	/* What no GPU has. */
+	CHECK(bound_of(".maxntid 4294967295, 4294967295 .minnctapersm 99999999") == 0);
+	CHECK(bound_of(".maxntid 0, 0, 0") == 0);
+}
+
 static void what_is_no_probe_is_refused(void)
 {
 	static const char *const bad[] = {
@@ -581,6 +662,7 @@ int main(void)
 	RUN(the_end_of_a_body_is_a_way_out_where_execution_comes_there);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
+	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);
 	RUN(loads_and_stores_can_be_chosen_and_keep_their_numbers);
 	RUN(an_access_knows_its_source_line_which_holds_behind_the_probe);
@@ -599,6 +681,8 @@ int main(void)
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);
 	RUN(bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same);
+	RUN(kernels_of_one_name_are_told_apart_by_the_text_of_their_modules);
+	RUN(a_text_says_how_many_registers_its_bounds_leave);
 	RUN(what_is_no_probe_is_refused);
 	RUN(a_module_is_read_with_its_variables_and_parameters);
 	return tap_end();

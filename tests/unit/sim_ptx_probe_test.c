@@ -355,7 +355,8 @@ static void bodies_get_the_arguments_of_the_kernel(void)
 	for (int i = 0; i < 12; i++)
 		CHECK(arena[i] == expected[i]);
 	CHECK(arena[12] == 7);
-	CHECK(arena[13] == ptx_kernel_hash("parameters", 10));
+	CHECK(arena[13] ==
+		ptx_kernel_hash(ptx_module_hash(shapes, strlen(shapes)), "parameters", 10));
 	CHECK(params.out[31] == -2 + 'y' + 4 + 6 - 300 + 1 + 2);
 	sim_ptx_free(m);
 	device_release();

@@ -14,6 +14,7 @@
 #include "probe/values.h"
 
 #define RECORDS_BYTES ((size_t)256 << 20) /* of JSON */
+#define BOUNDED_ROWS  8
 
 static void put_json_record(struct probe_output *o, const struct server_record *r)
 {
@@ -107,7 +108,7 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "records_left_out", o->left_out);
 	json_number(w, "contexts_never_read", l.never);
 	json_number(w, "contexts_cut", l.cut);
-	json_number(w, "contexts_without_programs", s->arenas_lost);
+	json_number(w, "contexts_without_programs", l.too_many + s->fates[PROBE_FATE_NO_MEMORY]);
 	json_number(w, "images_of_machine_code", s->fates[PROBE_FATE_NO_TEXT]);
 	json_number(w, "images_without_names", s->fates[PROBE_FATE_NO_NAMES]);
 	json_number(w, "images_unreadable", s->fates[PROBE_FATE_UNREADABLE]);
@@ -116,7 +117,9 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "images_not_patched", s->fates[PROBE_FATE_NOT_PATCHED]);
 	json_number(w, "unseen_accesses", s->fates[PROBE_FATE_UNSEEN_ACCESSES]);
 	json_number(w, "unseen_exits", s->fates[PROBE_FATE_UNSEEN_EXITS]);
-	json_number(w, "notes_lost", s->notes_lost);
+	json_number(w, "modules_not_switched_on", s->fates[PROBE_FATE_NO_WORD]);
+	json_number(w, "modules_without_constant_memory", s->fates[PROBE_FATE_SLOW_WORD]);
+	json_number(w, "notes_lost", l.notes);
 	json_number(w, "processes_refused", s->processes_refused);
 	json_end(w, '}');
 }
@@ -177,8 +180,9 @@ static bool any_program(const struct server *s)
 	return false;
 }
 
-void output_losses(struct buf *out, const struct server *s)
+void output_losses(struct buf *out, const struct probe_output *o)
 {
+	const struct server *s = o->server;
 	struct probe_losses l;
 
 	losses_read(&l, s);
@@ -196,10 +200,12 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->sites_beyond,
 		"accesses in kernels had no place in an array by access (--accesses)");
 	lost(out, l.dropped, "records were dropped: the ring was full");
+	lost(out, o->left_out, "records are not in the JSON: there were too many");
 	lost(out, l.unread, "records were not read: the program ended while they were written");
 	lost(out, l.never, "contexts ended before their maps could be read");
 	lost(out, l.cut, "contexts ended without a word: their values are up to a second older");
-	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts ran without programs");
+	lost(out, l.too_many, "contexts ran without programs: there were too many");
+	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts or modules ran without programs");
 	lost(out, s->fates[PROBE_FATE_NO_TEXT],
 		"images have machine code only, no PTX: their kernels ran without programs");
 	lost(out, s->fates[PROBE_FATE_PATCHED],
@@ -210,7 +216,7 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->unprobed.count,
 		"kernels that the programs are for ran without them (--kernels lists them)");
 	lost(out, s->fates[PROBE_FATE_NO_NAMES],
-		"images have machine code whose kernels' names were not all read");
+		"images run without programs, and the names of their kernels were not all read");
 	lost_images(out, s, PROBE_FATE_UNREADABLE, "images could not be read, and ran as they are");
 	lost_images(out, s, PROBE_FATE_REFUSED,
 		"images with programs were refused by the driver, and ran as they are");
@@ -223,11 +229,13 @@ void output_losses(struct buf *out, const struct server *s)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are in functions that kernels call: not seen");
-	lost(out, tables_kernels_slower(s),
-		"kernels have fewer warps at once, or more memory of threads, with programs in "
-		"them (see above)");
+	if (o->request->kernels)
+		lost(out, tables_kernels_slower(s),
+			"kernels have fewer warps at once, or more memory of threads, with "
+			"programs in them (see above)");
+	tables_bounded_put(out, s, "xpuprof: ", BOUNDED_ROWS);
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
 		"modules have no constant memory left: programs cost more there");
-	lost(out, s->notes_lost, "messages of processes were lost");
+	lost(out, l.notes, "messages of processes were lost");
 	lost(out, s->processes_refused, "processes could not connect: no programs run in them");
 }

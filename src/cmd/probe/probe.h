@@ -49,4 +49,4 @@ int output_tables(struct probe_output *o, bool is_last);
 int output_json(struct probe_output *o);
 void output_release(struct probe_output *o);
 /* What was lost, and what is not probed: one line each, for stderr. */
-void output_losses(struct buf *out, const struct server *s);
+void output_losses(struct buf *out, const struct probe_output *o);

@@ -170,7 +170,7 @@ static int print(struct run *r)
 	error = error
 			?: r->request->json ? output_json(&r->output)
 					    : output_tables(&r->output, true);
-	output_losses(&losses, &r->server);
+	output_losses(&losses, &r->output);
 	(void)cmd_print(STDERR_FILENO, &losses);
 	buf_release(&losses);
 	return error;

@@ -58,7 +58,8 @@ static __u64 (*gpu_active_mask)(void) = (void *)522;
 static __u64 (*gpu_lines)(void) = (void *)523;
 /* The number of the launch. */
 static __u64 (*gpu_grid_id)(void) = (void *)524;
-/* A hash of the kernel's name, and the linear number of block and thread in the grid. */
+/* A number of the kernel (of its name and its module), and the linear number of block and thread
+ * in the grid. */
 static __u64 (*gpu_kernel)(void) = (void *)525;
 static __u64 (*gpu_block_number)(void) = (void *)526;
 static __u64 (*gpu_thread_number)(void) = (void *)527;
@@ -77,7 +78,7 @@ static __u64 (*gpu_log2)(__u64 n) = (void *)529;
 #define GPU_MAP_OF_ACCESSES 1601
 
 struct gpu_access_key {
-	__u64 kernel; /* hash of its name */
+	__u64 kernel; /* its number: gpu_kernel() */
 	__u32 insn;   /* number of the access in it */
 	__u32 size;   /* bytes that each lane accesses; 0: known only when it runs */
 };

@@ -14,6 +14,7 @@
 #include "preload/nvidia/driver.h"
 
 #define CONTEXTS_MAX 1024 /* in the life of a process */
+#define LOST_MAX     256  /* contexts without a slot that are told from others */
 
 struct arena arenas[PROBE_ARENAS_MAX];
 
@@ -289,7 +290,6 @@ static void make(struct arena *a)
 	snprintf(why, sizeof(why), result ? "error %d of the driver" : "error %d",
 		result ? result : -error);
 	link_send_fate(PROBE_FATE_NO_MEMORY, 1, why);
-	__atomic_fetch_add(&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
 }
 
 /* Whether it is its device's primary context, which programs end in other ways. It lives, so that
@@ -330,6 +330,23 @@ static struct arena *find(cu_context context, unsigned long long id)
 	return NULL;
 }
 
+/* Counts a context for which there is no slot: once, of the latest of them. */
+static void lose(cu_context context, unsigned long long id)
+{
+	static struct {
+		cu_context context;
+		unsigned long long id;
+	} lost[LOST_MAX];
+	static uint32_t count;
+
+	for (uint32_t i = 0; i < count && i < LOST_MAX; i++)
+		if (lost[i].context == context && lost[i].id == id)
+			return;
+	lost[count % LOST_MAX].context = context;
+	lost[count++ % LOST_MAX].id = id;
+	__atomic_fetch_add(&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+}
+
 struct arena *arena_here(bool *ret_is_new)
 {
 	unsigned long long id = 0;
@@ -346,7 +363,7 @@ struct arena *arena_here(bool *ret_is_new)
 		return a;
 	a = free_slot();
 	if (!a) {
-		__atomic_fetch_add(&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+		lose(context, id);
 		return NULL;
 	}
 	*a = (struct arena){

@@ -105,7 +105,7 @@ static bool hash_of(const char *image, uint64_t *ret)
 	bool is_read = copy && read_memory(image, copy, bytes);
 
 	if (is_read)
-		*ret = ptx_kernel_hash(copy, bytes);
+		*ret = ptx_hash(copy, bytes);
 	free(copy);
 	return is_read;
 }

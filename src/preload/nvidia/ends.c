@@ -80,7 +80,7 @@ static void lose(const struct ending *e)
 		if (arenas[i].live && ends(&arenas[i], e)) {
 			arena_is_gone(&arenas[i]);
 			__atomic_fetch_add(
-				&link_to_xpuprof.control->arenas_lost, 1, __ATOMIC_RELAXED);
+				&link_to_xpuprof.control->arenas_unread, 1, __ATOMIC_RELAXED);
 		}
 }
 

@@ -99,13 +99,23 @@ static void splice_there(void *argument)
 	s->error = ptx_splice(i->text.data, i->text.size, s->probes, &i->spliced);
 }
 
+/* As error_text says. */
+static void send_unreadable(const struct image *i)
+{
+	char why[PROBE_ABOUT_MAX] = "";
+
+	strncpy(why, error_text(), sizeof(why) - 1);
+	link_send_fate(PROBE_FATE_UNREADABLE, 1, why);
+	unprobed_send_unreadable(i, oldest_capability(), why);
+}
+
 static int splice_text(struct image *i, const struct ptx_probes *p)
 {
 	struct splicing s = {.image = i, .probes = p};
 	int error = own_stack_call(splice_there, &s) ? s.error : error_memory("a stack");
 
 	if (error && error != -ENOENT)
-		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+		send_unreadable(i);
 	if (error)
 		return error;
 	buf_putc(&i->spliced.text, 0);
@@ -117,7 +127,7 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 {
 	const struct buf *text = &i->spliced.text;
 
-	if (!i->is_compiled || ptx_kernel_hash(buf_text(text), text->size - 1) == spliced)
+	if (!i->is_compiled || ptx_hash(buf_text(text), text->size - 1) == spliced)
 		return 0;
 	link_send_fate(
 		PROBE_FATE_UNREADABLE, 1, "it was compiled with programs of another version");
@@ -125,13 +135,13 @@ static int check_compiled(const struct image *i, uint64_t spliced)
 	return -ESTALE;
 }
 
-bool image_splice(struct image *i, const void *image)
+static bool splice(struct image *i, const void *image, const char *path)
 {
 	uint64_t spliced = 0;
 	bool as_before;
 	int error;
 
-	*i = (struct image){.original = image};
+	*i = (struct image){.original = image, .path = path};
 	/* What NVIDIA's Sanitizer library loads for us is not the program's. */
 	if (!image || xpuprof_probe_is_calling() || !link_open() || !driver_open())
 		return false;
@@ -145,7 +155,8 @@ bool image_splice(struct image *i, const void *image)
 		link_send_fate(PROBE_FATE_NO_TEXT, 1, NULL);
 		unprobed_send_code(image, oldest_capability());
 	} else if (error && !i->is_code) {
-		link_send_fate(PROBE_FATE_UNREADABLE, 1, error_text());
+		buf_reset(&i->text);
+		send_unreadable(i);
 	}
 	error = error ?: splice_text(i, probes());
 	error = error ?: check_compiled(i, spliced);
@@ -155,6 +166,11 @@ bool image_splice(struct image *i, const void *image)
 	if (error || as_before)
 		image_release(i);
 	return !error && !as_before;
+}
+
+bool image_splice(struct image *i, const void *image)
+{
+	return splice(i, image, NULL);
 }
 
 const void *image_with_programs(const struct image *i)
@@ -178,7 +194,7 @@ bool image_splice_file(struct image *i, const char *path)
 	struct buf file = BUF_INIT;
 
 	*i = (struct image){0};
-	if (path && link_open() && file_read(path, NOTHING, &file) && image_splice(i, file.data)) {
+	if (path && link_open() && file_read(path, NOTHING, &file) && splice(i, file.data, path)) {
 		i->file = file;
 		return true;
 	}
@@ -194,6 +210,23 @@ void image_release(struct image *i)
 	buf_release(&i->file);
 }
 
+/* The file that it is, or the first of those that its text was made from. */
+static const char *file_of(const struct image *i)
+{
+	if (i->path)
+		return i->path;
+	return i->spliced.files.count ? i->spliced.files.items[0].path : "";
+}
+
+/* The end of a path tells more than its beginning. */
+static void copy_end(char to[PROBE_ABOUT_MAX], const char *path)
+{
+	size_t size = strlen(path);
+
+	strncpy(to, size < PROBE_ABOUT_MAX ? path : path + size - PROBE_ABOUT_MAX + 1,
+		PROBE_ABOUT_MAX - 1);
+}
+
 static void send_kernel(const struct image *i, size_t n)
 {
 	const struct ptx_probed *k = &i->spliced.kernels.items[n];
@@ -201,12 +234,15 @@ static void send_kernel(const struct image *i, size_t n)
 		.bodies = k->bodies,
 		.returns = k->returns,
 		.accesses = k->accesses,
-		.hash = k->hash};
+		.hash = k->hash,
+		.module = i->spliced.module,
+		.bound = k->bound};
 
 	if (n < i->sizes.count) {
 		m.with = i->sizes.items[n].with;
 		m.without = i->sizes.items[n].without;
 	}
+	copy_end(m.about, file_of(i));
 	strncpy(m.name, k->name, sizeof(m.name) - 1);
 	link_send(&m, sizeof(m));
 }
@@ -256,9 +292,9 @@ static void send_unseen(const struct ptx_spliced *s)
 		at_access |= p->bodies[i].site != PTX_AT_EXIT && p->bodies[i].site != PTX_AT_ENTRY;
 	}
 	if (s->unseen_accesses && at_access)
-		link_send_fate(PROBE_FATE_UNSEEN_ACCESSES, s->unseen_accesses, NULL);
+		link_send_module_fate(PROBE_FATE_UNSEEN_ACCESSES, s->unseen_accesses, s->module);
 	if (s->unseen_exits && at_exit)
-		link_send_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, NULL);
+		link_send_module_fate(PROBE_FATE_UNSEEN_EXITS, s->unseen_exits, s->module);
 }
 
 void image_send(struct image *i)
@@ -280,5 +316,5 @@ void image_send(struct image *i)
 	if (!s->is_as_before)
 		send_unseen(s);
 	if (s->word_in_global)
-		link_send_fate(PROBE_FATE_SLOW_WORD, 1, NULL);
+		link_send_module_fate(PROBE_FATE_SLOW_WORD, 1, s->module);
 }

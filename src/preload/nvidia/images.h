@@ -15,8 +15,9 @@ struct image_size {
 
 struct image {
 	const void *original;
-	struct buf file; /* where the original is, of a file */
-	struct buf text; /* its PTX */
+	const char *path; /* of the file that it is of; NULL: of none */
+	struct buf file;  /* where the original is, of a file */
+	struct buf text;  /* its PTX */
 	struct ptx_spliced spliced;
 	struct vec(
 		struct image_size) sizes; /* of its kernels, in turn; fewer: they are not known */

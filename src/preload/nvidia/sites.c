@@ -26,7 +26,7 @@ static uint64_t hash_of(const struct ptx_spliced *s)
 		const uint64_t words[] = {
 			hash, s->kernels.items[l->kernel].hash, l->insn, l->bytes};
 
-		hash = ptx_kernel_hash((const char *)words, sizeof(words));
+		hash = ptx_hash((const char *)words, sizeof(words));
 	}
 	return hash;
 }

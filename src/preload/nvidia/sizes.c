@@ -5,7 +5,8 @@
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/hooks.h"
 
-#define LANES 32
+#define LANES	       32
+#define REGISTERS_UNIT 8 /* that compilers may leave unused below a bound */
 
 void *kernel_find(const struct loader *l, void *handle, const char *name)
 {
@@ -70,20 +71,40 @@ static void read_original(const struct loader *l, struct image *i)
 	if (l->load(l->context, i->original, &original))
 		return;
 	for (size_t n = 0; n < i->sizes.count; n++)
-		i->sizes.items[n].without = size_of(l, original, i->spliced.kernels.items[n].name);
+		if (i->sizes.items[n].with.registers)
+			i->sizes.items[n].without =
+				size_of(l, original, i->spliced.kernels.items[n].name);
 	l->unload(l->context, original);
+}
+
+/* Whether programs may have come up against the bounds of the text: registers had no place, and
+ * went to memory. */
+static bool is_tight(const struct ptx_probed *k, const struct probe_size *with)
+{
+	return k->bound && with->local_bytes && with->registers + REGISTERS_UNIT >= k->bound;
+}
+
+/* False: all of them are as they are. */
+static bool read_with(const struct loader *l, struct image *i, void *handle)
+{
+	bool any = false, all = link_to_xpuprof.plan->measures;
+
+	vec_foreach (k, &i->spliced.kernels) {
+		struct image_size size = {0};
+
+		if (all || k->bound)
+			size.with = size_of(l, handle, k->name);
+		if (!all && !is_tight(k, &size.with))
+			size.with = (struct probe_size){0};
+		any |= size.with.registers;
+		if (vec_push(&i->sizes, size))
+			return false;
+	}
+	return any;
 }
 
 void sizes_read(const struct loader *l, struct image *i, void *handle)
 {
-	if (!link_to_xpuprof.plan->measures)
-		return;
-	vec_foreach (k, &i->spliced.kernels) {
-		struct image_size size = {.with = size_of(l, handle, k->name)};
-
-		if (vec_push(&i->sizes, size))
-			return;
-	}
-	if (!i->is_compiled)
+	if (read_with(l, i, handle) && !i->is_compiled)
 		read_original(l, i);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/nvidia/unprobed.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "preload/link.h"
@@ -18,18 +19,22 @@
 /* What is read of one image. */
 struct reading {
 	const void *image;
+	const struct buf *text; /* empty: names are those of machine code */
 	unsigned int sm;
+	enum probe_fate why;
+	const char *reason;
 	struct buf code;
 	struct ptx_names names;
 	uint32_t sent;
 	bool failed; /* not all names are known */
 };
 
-void unprobed_send_name(const char *name, enum probe_fate why)
+void unprobed_send_name(const char *name, enum probe_fate why, const char *reason)
 {
-	struct probe_kernel m = {
-		.message = PROBE_KERNEL, .fate = why, .hash = ptx_kernel_hash(name, strlen(name))};
+	struct probe_kernel m = {.message = PROBE_KERNEL, .fate = why};
 
+	if (reason)
+		strncpy(m.about, reason, sizeof(m.about) - 1);
 	strncpy(m.name, name, sizeof(m.name) - 1);
 	link_send(&m, sizeof(m));
 }
@@ -37,7 +42,7 @@ void unprobed_send_name(const char *name, enum probe_fate why)
 void unprobed_send(const struct image *i, enum probe_fate why)
 {
 	vec_foreach (k, &i->spliced.kernels)
-		unprobed_send_name(k->name, why);
+		unprobed_send_name(k->name, why, NULL);
 }
 
 /* Whether somebody names kernels. */
@@ -74,7 +79,7 @@ void unprobed_send_meant(const char *name, enum probe_fate why)
 	struct reading r = {0};
 
 	if (is_meant(&r, name))
-		unprobed_send_name(name, why);
+		unprobed_send_name(name, why, NULL);
 	if (r.failed)
 		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
 	ptx_names_release(&r.names);
@@ -91,7 +96,7 @@ static int take_name(void *context, const char *name)
 		return 1;
 	}
 	r->sent++;
-	unprobed_send_name(name, PROBE_FATE_NO_TEXT);
+	unprobed_send_name(name, r->why, r->reason);
 	return 0;
 }
 
@@ -130,25 +135,48 @@ static bool find_code(struct reading *r)
 	}
 }
 
+static int read_names(struct reading *r)
+{
+	if (r->text && r->text->size)
+		return text_names(r->text->data, r->text->size, take_name, r);
+	if (!find_code(r))
+		return -EINVAL;
+	/* Of text that is not to be had, code is all that is left. */
+	if (!r->code.size)
+		return r->why == PROBE_FATE_UNREADABLE ? -ENOENT : 0;
+	return code_names(r->code.data, r->code.size, take_name, r);
+}
+
 static void read_there(void *argument)
 {
 	struct reading *r = argument;
 
-	r->failed = !find_code(r);
-	if (!r->failed && r->code.size && code_names(r->code.data, r->code.size, take_name, r) < 0)
+	if (read_names(r) < 0)
 		r->failed = true;
+}
+
+static void send(struct reading *r)
+{
+	if (!are_named())
+		return;
+	if (!own_stack_call(read_there, r))
+		r->failed = true;
+	if (r->failed)
+		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
+	ptx_names_release(&r->names);
+	buf_release(&r->code);
 }
 
 void unprobed_send_code(const void *image, unsigned int sm)
 {
-	struct reading r = {.image = image, .sm = sm};
+	send(&(struct reading){.image = image, .sm = sm, .why = PROBE_FATE_NO_TEXT});
+}
 
-	if (!are_named())
-		return;
-	if (!own_stack_call(read_there, &r))
-		r.failed = true;
-	if (r.failed)
-		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
-	ptx_names_release(&r.names);
-	buf_release(&r.code);
+void unprobed_send_unreadable(const struct image *i, unsigned int sm, const char *reason)
+{
+	send(&(struct reading){.image = i->original,
+		.text = &i->text,
+		.sm = sm,
+		.why = PROBE_FATE_UNREADABLE,
+		.reason = reason});
 }

@@ -81,32 +81,36 @@ static int add_context(struct recorded_reading *r, const struct profile_reader *
 	return vec_push(&r->server.arenas, a) ? no_memory() : 0;
 }
 
+static int add_unprobed(
+	struct server *s, const struct profile_reader *from, const struct profile_probe_kernel *k)
+{
+	/* Why is where others have their returns. */
+	const struct server_unprobed new = {
+		.name = (char *)(uintptr_t)profile_string(from, k->name, NULL),
+		.reason = (char *)(uintptr_t)profile_string(from, k->about, NULL),
+		.why = (enum probe_fate)k->returns,
+		.images = k->images};
+
+	return k->returns < PROBE_FATE_COUNT ? server_add_unprobed(s, &new) : 0;
+}
+
 static int add_kernel(struct server *s, const struct profile_reader *from, uint32_t id)
 {
 	const struct profile_probe_kernel *k = profile_probe_kernel(from, id);
-	struct server_kernel new = {.hash = k->hash,
-		.name = strdup(profile_string(from, k->name, NULL)),
+	const struct server_kernel new = {.hash = k->hash,
+		.module = k->module,
+		.name = (char *)(uintptr_t)profile_string(from, k->name, NULL),
+		.file = (char *)(uintptr_t)profile_string(from, k->about, NULL),
 		.bodies = k->programs,
 		.returns = k->returns,
 		.accesses = k->accesses,
+		.bound = k->bound,
 		.images = k->images,
 		.with = {k->size[0], k->size[1], k->size[2]},
 		.without = {k->size[3], k->size[4], k->size[5]}};
 
-	if (!k->programs) {
-		int error = new.name && k->returns < PROBE_FATE_COUNT
-				    ? server_add_unprobed(
-					      s, new.name, (enum probe_fate)k->returns, k->images)
-				    : 0;
-
-		free(new.name);
-		return error || !new.name ? no_memory() : 0;
-	}
-	if (!new.name || vec_push(&s->kernels, new)) {
-		free(new.name);
-		return no_memory();
-	}
-	return map_put(&s->kernel_by_hash, k->hash, s->kernels.count - 1) ? no_memory() : 0;
+	return (k->programs ? server_add_kernel(s, &new) : add_unprobed(s, from, k)) ? no_memory()
+										     : 0;
 }
 
 static int add_line(struct server *s, const struct profile_reader *from, uint32_t id)

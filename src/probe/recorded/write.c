@@ -169,6 +169,8 @@ static int write_kernels(struct recorded *r)
 
 	vec_foreach (k, &r->server->kernels) {
 		struct profile_probe_kernel new = {.hash = k->hash,
+			.module = k->module,
+			.bound = k->bound,
 			.programs = k->bodies,
 			.returns = k->returns,
 			.accesses = k->accesses,
@@ -177,6 +179,8 @@ static int write_kernels(struct recorded *r)
 				k->without.registers, k->without.local_bytes, k->without.warps}};
 
 		error = error ?: add_text(r, k->name, &new.name);
+		if (!error && *k->file)
+			error = add_text(r, k->file, &new.about);
 		error = error ?: profile_add_probe_kernel(r->writer, &new);
 	}
 	return error;
@@ -192,6 +196,8 @@ static int write_unprobed(struct recorded *r)
 			.hash = k->hash, .returns = k->why, .images = k->images};
 
 		error = error ?: add_text(r, k->name, &new.name);
+		if (!error && *k->reason)
+			error = add_text(r, k->reason, &new.about);
 		error = error ?: profile_add_probe_kernel(r->writer, &new);
 	}
 	return error;
@@ -239,19 +245,22 @@ static int count_losses(struct recorded *r)
 	error = error ?: count(r, LOSS_PROBE_CUT, r->cut);
 	error = error ?: count(r, LOSS_PROBE_LATE, r->late);
 	error = error ?: count(r, LOSS_PROBE_AT_END, r->not_kept_most);
-	error = error ?: count(r, LOSS_PROBE_CONTEXTS, l.never + s->arenas_lost);
+	error = error ?: count(r, LOSS_PROBE_CONTEXTS, l.too_many + fates[PROBE_FATE_NO_MEMORY]);
+	error = error ?: count(r, LOSS_PROBE_NEVER_READ, l.never);
 	error = error ?: count(r, LOSS_PROBE_OLD, l.cut);
 	error = error ?: count(r, LOSS_PROBE_NO_TEXT, fates[PROBE_FATE_NO_TEXT]);
 	error = error ?: count(r, LOSS_PROBE_UNREADABLE, fates[PROBE_FATE_UNREADABLE]);
-	error = error
-			?: count(r, LOSS_PROBE_REFUSED,
-				   fates[PROBE_FATE_REFUSED] + fates[PROBE_FATE_SMALLER] +
-					   fates[PROBE_FATE_NO_WORD]);
+	error = error ?: count(r, LOSS_PROBE_NO_NAMES, fates[PROBE_FATE_NO_NAMES]);
+	error = error ?: count(r, LOSS_PROBE_REFUSED, fates[PROBE_FATE_REFUSED]);
+	error = error ?: count(r, LOSS_PROBE_SMALLER, fates[PROBE_FATE_SMALLER]);
+	error = error ?: count(r, LOSS_PROBE_NOT_ON, fates[PROBE_FATE_NO_WORD]);
+	error = error ?: count(r, LOSS_PROBE_SLOW, fates[PROBE_FATE_SLOW_WORD]);
 	error = error
 			?: count(r, LOSS_PROBE_UNSEEN,
 				   fates[PROBE_FATE_UNSEEN_ACCESSES] +
 					   fates[PROBE_FATE_UNSEEN_EXITS]);
-	return error ?: count(r, LOSS_PROBE_NOTES, s->notes_lost + s->processes_refused);
+	error = error ?: count(r, LOSS_PROBE_PROCESSES, s->processes_refused);
+	return error ?: count(r, LOSS_PROBE_NOTES, l.notes);
 }
 
 /* Why images and contexts ran without programs. */

@@ -7,11 +7,50 @@
 #include "base/text.h"
 #include "probe/tables/table.h"
 
+#define MODULE_COLUMNS 24
+#define REGISTERS_UNIT 8 /* that compilers may leave unused below a bound */
+
 static bool is_slower(const struct server_kernel *k)
 {
 	return k->with.registers && k->without.registers &&
 	       ((k->with.warps && k->with.warps < k->without.warps) ||
 		       k->with.local_bytes > k->without.local_bytes);
+}
+
+/* Whether its launch bounds are why. */
+static bool is_bounded(const struct server_kernel *k)
+{
+	return is_slower(k) && k->bound && k->with.registers + REGISTERS_UNIT >= k->bound;
+}
+
+static void put_bounded(struct buf *out, const struct server_kernel *k)
+{
+	struct buf readable = BUF_INIT;
+
+	demangle(k->name, &readable);
+	buf_puts(out, "launch bounds of ");
+	text_fit(out, readable.size ? buf_text(&readable) : k->name, 0);
+	buf_printf(out,
+		" leave %u registers, too few for the programs in it: local memory of a thread %u "
+		"> %u "
+		"bytes, warps at once %u > %u\n",
+		k->bound, k->without.local_bytes, k->with.local_bytes, k->without.warps,
+		k->with.warps);
+	buf_release_for(&readable, out);
+}
+
+void tables_bounded_put(
+	struct buf *out, const struct server *s, const char *before, unsigned int rows)
+{
+	unsigned int n = 0;
+
+	vec_foreach (k, &s->kernels)
+		if (is_bounded(k) && n++ < rows) {
+			buf_puts(out, before);
+			put_bounded(out, k);
+		}
+	if (n > rows)
+		buf_printf(out, "%s... and of %u more\n", before, n - rows);
 }
 
 uint64_t tables_kernels_slower(const struct server *s)
@@ -59,13 +98,28 @@ static void put_sizes(struct buf *out, const struct server_kernel *k)
 		buf_printf(out, "  %9s", "?");
 }
 
-static void put_name(struct buf *out, const char *name)
+static void put_module(struct buf *out, const struct server *s, const struct server_kernel *k)
+{
+	struct buf cell = BUF_INIT;
+
+	table_module(&cell, s, k, MODULE_COLUMNS);
+	buf_printf(out, "  %s%*s", buf_text(&cell),
+		(int)(MODULE_COLUMNS - text_columns(buf_text(&cell))), "");
+	buf_release_for(&cell, out);
+}
+
+static void put_name(struct buf *out, const char *name, const char *behind)
 {
 	struct buf readable = BUF_INIT;
 
 	demangle(name, &readable);
 	buf_puts(out, "  ");
 	text_fit(out, readable.size ? buf_text(&readable) : name, 0);
+	if (*behind) {
+		buf_puts(out, " (");
+		text_fit(out, behind, 0);
+		buf_putc(out, ')');
+	}
 	buf_putc(out, '\n');
 	buf_release_for(&readable, out);
 }
@@ -77,8 +131,9 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 
 	buf_puts(out, "kernels with programs\n");
 	if (s->kernels.count)
-		buf_printf(out, "  programs  returns  accesses  images%s  kernel\n",
-			measured ? "  registers  local bytes      warps" : "");
+		buf_printf(out, "  programs  returns  accesses  images%s  %-*s  kernel\n",
+			measured ? "  registers  local bytes      warps" : "", MODULE_COLUMNS,
+			"module");
 	else
 		buf_puts(out, "  none\n");
 	vec_foreach (k, &s->kernels) {
@@ -88,7 +143,8 @@ void tables_kernels_put(struct buf *out, const struct server *s, unsigned int ro
 			out, "  %8u  %7u  %8u  %6u", k->bodies, k->returns, k->accesses, k->images);
 		if (measured)
 			put_sizes(out, k);
-		put_name(out, k->name);
+		put_module(out, s, k);
+		put_name(out, k->name, "");
 	}
 	if (s->kernels.count > rows)
 		buf_printf(out, "  ... and %zu more\n", s->kernels.count - rows);
@@ -122,7 +178,7 @@ void tables_unprobed_put(struct buf *out, const struct server *s, unsigned int r
 		if (n++ == rows)
 			break;
 		buf_printf(out, "  %6u  %-21s", k->images, reason(k->why));
-		put_name(out, k->name);
+		put_name(out, k->name, k->reason);
 	}
 	if (s->unprobed.count > rows)
 		buf_printf(out, "  ... and %zu more\n", s->unprobed.count - rows);
@@ -135,6 +191,7 @@ void tables_unprobed_json(struct json_writer *w, const struct server *s)
 		json_begin(w, NULL, '{');
 		json_text(w, "name", k->name);
 		json_text(w, "why", reason(k->why));
+		json_text(w, "reason", k->reason);
 		json_number(w, "images", k->images);
 		json_end(w, '}');
 	}
@@ -159,9 +216,12 @@ void tables_kernels_json(struct json_writer *w, const struct server *s)
 		json_begin(w, NULL, '{');
 		json_text(w, "name", k->name);
 		json_number(w, "hash", k->hash);
+		json_number(w, "module", k->module);
+		json_text(w, "file", k->file);
 		json_number(w, "programs", k->bodies);
 		json_number(w, "accesses", k->accesses);
 		json_number(w, "images", k->images);
+		json_number(w, "launch_bounds_registers", k->bound);
 		json_size(w, "with", &k->with);
 		json_size(w, "without", &k->without);
 		json_end(w, '}');

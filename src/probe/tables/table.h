@@ -63,6 +63,9 @@ int tables_json(struct json_writer *w, const struct server *s);
 void tables_kernels_put(struct buf *out, const struct server *s, unsigned int rows);
 void tables_kernels_json(struct json_writer *w, const struct server *s);
 uint64_t tables_kernels_slower(const struct server *s);
+/* A line for each kernel whose launch bounds do not leave the registers that programs need. */
+void tables_bounded_put(
+	struct buf *out, const struct server *s, const char *before, unsigned int rows);
 /* Those that the programs are for, and that run without, with the reason of each; nothing where
  * there are none. */
 void tables_unprobed_put(struct buf *out, const struct server *s, unsigned int rows);
@@ -81,8 +84,11 @@ struct table {
 int table_values(const struct show *show, const char *map, struct values *ret);
 /* A bar of up to so many columns: `part` of `most`. */
 void table_bar(struct buf *out, uint64_t part, uint64_t most);
-/* The kernel's readable name, or its hash. */
+/* The kernel's readable name, with its module where others have that name, too; or its hash. */
 void table_kernel(const struct show *show, uint64_t hash);
+/* The name of its module, in so many columns at most; 0: no limit. */
+void table_module(struct buf *out, const struct server *s, const struct server_kernel *k,
+	unsigned int columns);
 /* The largest first, by a number at an offset in each value. */
 void table_sort(struct values *v, uint32_t offset);
 /* Says that there is nothing, or how many rows there are besides. */

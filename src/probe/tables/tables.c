@@ -64,16 +64,31 @@ void table_bar(struct buf *out, uint64_t part, uint64_t most)
 
 void table_kernel(const struct show *show, uint64_t hash)
 {
-	const char *name = server_kernel_name(show->server, hash);
+	const struct server_kernel *k = server_kernel(show->server, hash);
 	struct buf readable = BUF_INIT;
 
-	if (!name) {
+	if (!k) {
 		buf_printf(show->out, "kernel 0x%016" PRIx64, hash);
 		return;
 	}
-	demangle(name, &readable);
-	text_fit(show->out, readable.size ? buf_text(&readable) : name, 0);
+	demangle(k->name, &readable);
+	text_fit(show->out, readable.size ? buf_text(&readable) : k->name, 0);
 	buf_release_for(&readable, show->out);
+	if (server_kernel_has_double(show->server, k)) {
+		buf_puts(show->out, " (");
+		table_module(show->out, show->server, k, 0);
+		buf_putc(show->out, ')');
+	}
+}
+
+void table_module(struct buf *out, const struct server *s, const struct server_kernel *k,
+	unsigned int columns)
+{
+	struct buf name = BUF_INIT;
+
+	server_kernel_module(s, k, &name);
+	text_fit(out, name.size ? buf_text(&name) : "-", columns);
+	buf_release_for(&name, out);
 }
 
 /* qsort has no context. */

@@ -143,7 +143,7 @@ static bool keep(const struct job *j, const struct buf *text, const struct ptx_s
 {
 	struct buf image = BUF_INIT;
 	bool kept = file_read(j->output, 0, &image) &&
-		    compiled_keep(&image, text, ptx_kernel_hash(buf_text(&s->text), s->text.size));
+		    compiled_keep(&image, text, ptx_hash(buf_text(&s->text), s->text.size));
 
 	if (!kept)
 		link_send_fate(PROBE_FATE_UNREADABLE, 1,

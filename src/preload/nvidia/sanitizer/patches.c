@@ -95,7 +95,7 @@ static void send_unpatched(const struct named_list *l)
 
 	vec_foreach (n, &l->items)
 		if (n->count && sent++ < UNPATCHED_MAX)
-			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+			unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED, NULL);
 	if (l->meant > UNPATCHED_MAX)
 		link_send_fate(PROBE_FATE_NO_NAMES, 1, NULL);
 }
@@ -356,8 +356,9 @@ static const char *give_first_record(const struct arena *a, void *f)
 static const char *give_record(struct arena *a, cu_module module, const struct named *n, void *f)
 {
 	struct patching *p = &patchings[a->slot];
-	struct ptx_patched record = {
-		.arena = a->at, .on = p->at, .kernel = ptx_kernel_hash(n->name, strlen(n->name))};
+	struct ptx_patched record = {.arena = a->at,
+		.on = p->at,
+		.kernel = ptx_kernel_hash(0, n->name, strlen(n->name))};
 	cu_address at = record_at(p, p->used);
 	uint64_t size;
 	int result;
@@ -399,7 +400,7 @@ static bool give_data(struct arena *a, cu_module module, const struct named *n, 
 	else if (why)
 		send_failure(what, why);
 	if ((result || why) && n->count)
-		unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED);
+		unprobed_send_name(n->name, PROBE_FATE_NOT_PATCHED, NULL);
 	return !result && !why && n->count;
 }
 
