@@ -254,4 +254,4 @@ clean:
 	rm -rf build
 
 # build/vm has other machines' files
--include $(shell find $(B) -path $(B)/vm -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find $(B) -path $(B)/vm -prune -o -path $(B)/pocl -prune -o -name '*.d' -print 2>/dev/null)

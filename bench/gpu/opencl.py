@@ -3,10 +3,11 @@
 """What the OpenCL layer costs a launch, on a real GPU: nanoseconds from the first launch to the end of the last, for each.
 
 Pairs of a plain run and one of each arm take turns, in random order; a run is a process. "own events": the program asks for an event
-of each launch, in a queue with profiling, and is not recorded; "own times": and reads its times when it has waited: what the driver
-takes for times, which no layer can avoid. "all": recorded, with times and stacks; "1/16", "1/100": with the times of some
-(--opencl-times). First with an empty kernel, then with one of some 2 ms. Printed are the median time alone, for each arm the median of
-its ratios to the plain run, with their quartiles, and how much more a launch takes than with events of the program's own.
+of each launch, in a queue with profiling, and is not recorded; "own times": and reads its times when it has waited; "own 1/16": so too,
+of every 16th launch. That is what the driver takes for times, which no layer can avoid. "all": recorded, with times and stacks; "1/16",
+"1/100": with the times of some (--opencl-times). First with an empty kernel, then with one of some 2 ms. Printed are the median time
+alone, for each arm the median of its ratios to the plain run, with their quartiles, and how much more a launch takes than with events
+of the program's own.
 
 usage: opencl.py [--pairs N] [--launches N] [--us MICROSECONDS] [--vendor LIBRARY] [--xpuprof FILE]
 
@@ -21,7 +22,7 @@ import tempfile
 
 BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(os.path.dirname(__file__), "..", "..", "build")))
 PROGRAM = os.path.join(BUILD, "tests", "targets", "opencl")
-OWN = {"own events": "events", "own times": "times"}
+OWN = {"own events": "events", "own times": "times", "own 1/16": "sixteenth"}
 ARMS = {**dict.fromkeys(OWN), "all": [], "1/16": ["--opencl-times", "1/16"], "1/100": ["--opencl-times", "1/100"]}
 ASKED = {"all": "own events + 500 ns", "1/16": "1.15", "1/100": "1.04"}
 

@@ -17,7 +17,7 @@ const struct exporter exporters[] = {
 		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_UNIT | EXPORT_HEEDS_TREE, export_folded},
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
 		EXPORT_HEEDS_FRAMES, export_extended_folded},
-	{"iaprof", ".iaprof", "samples of GPU instructions as iaprof folds them, for proviz",
+	{"iaprof", ".iaprof", "samples of GPU instructions as iaprof writes them, for proviz",
 		EXPORT_HEEDS_FRAMES, export_iaprof},
 	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", 0, export_chrome},
 	{"pprof", ".pb.gz", "sums by stack and label for pprof", EXPORT_HEEDS_FRAMES, export_pprof},

@@ -3,9 +3,6 @@
  * Folded stacks: `root;...;leaf COUNT`, one line for every node with time of its own and for every
  * launch without work. Lines come in the order of the tree, so equal profiles give equal files.
  *
- * iaprof writes the same, with process and number as two frames, and no frame for a kernel above
- * its code: it is the symbol below the source.
- *
  * Two walks: the first collects the times, which are then rounded, CPU and GPU time each for itself
  * (apportion.h); the second writes. The path of the current node is kept as one text, with the
  * offset at which each depth ends.
@@ -33,7 +30,6 @@ struct folder {
 		size_t count, capacity;
 	} times[2]; /* CPU, GPU: of the nodes with time, in the order of the walk */
 	size_t next[2];
-	bool iaprof; /* frames are written as iaprof has them */
 	struct buf path;
 	struct {
 		struct mark *items;
@@ -69,13 +65,10 @@ static int enter(struct folder *f, uint32_t depth, const struct tree_frame *fram
 	f->path.size = mark.end;
 	if (frame->kind == TREE_DEVICE) {
 		mark.device = frame->number;
-	} else if (!f->iaprof || frame->kind != TREE_GPU_KERNEL) {
+	} else {
 		if (f->path.size)
 			buf_putc(&f->path, ';');
-		if (f->iaprof)
-			folded_iaprof_frame(&f->path, frame);
-		else
-			folded_frame(&f->path, frame, mark.device);
+		folded_frame(&f->path, frame, mark.device);
 	}
 	mark.end = f->path.size;
 	return f->path.failed || vec_push(&f->marks, mark) ? error_memory(SUBJECT) : 0;
@@ -121,10 +114,10 @@ static int write_folded(struct folder *f, bool round)
 	return error ?: write_lines(f);
 }
 
-static int export_tree(const char *path, const struct export_options *options, bool iaprof,
-	struct output *o, struct export_result *ret)
+int export_folded(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
 {
-	struct folder f = {.output = o, .iaprof = iaprof};
+	struct folder f = {.output = o};
 	struct view_result view;
 	int error = view_read(path, &options->view, &view);
 
@@ -139,22 +132,4 @@ static int export_tree(const char *path, const struct export_options *options, b
 	buf_release(&f.path);
 	view_result_release(&view);
 	return error;
-}
-
-int export_folded(const char *path, const struct export_options *options, struct output *o,
-	struct export_result *ret)
-{
-	return export_tree(path, options, false, o, ret);
-}
-
-/* Samples of instructions, by process: iaprof has nothing else. */
-int export_iaprof(const char *path, const struct export_options *options, struct output *o,
-	struct export_result *ret)
-{
-	struct export_options mine = *options;
-
-	mine.view.view = view_by_name("stall");
-	mine.view.by |= VIEW_BY_PROCESS;
-	mine.view.weight = VIEW_WEIGHT_SAMPLES;
-	return export_tree(path, &mine, true, o, ret);
 }

@@ -41,16 +41,6 @@ static void put_marked(struct buf *b, const struct tree_frame *f, const char *ma
 		buf_puts(b, mark);
 }
 
-void folded_iaprof_frame(struct buf *b, const struct tree_frame *f)
-{
-	if (f->kind != TREE_PROCESS) {
-		folded_frame(b, f, FOLDED_NO_DEVICE);
-		return;
-	}
-	text_folded_word(b, f->name, f->size);
-	buf_printf(b, ";%u", f->number);
-}
-
 void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device)
 {
 	switch (f->kind) {

@@ -16,5 +16,3 @@
 #define FOLDED_SIMULATED "[simulated GPU]"
 
 void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device);
-/* The same as iaprof writes it: a process as two frames, its name and its number. */
-void folded_iaprof_frame(struct buf *b, const struct tree_frame *f);

@@ -54,6 +54,18 @@ else
 	skip "flamegraph.pl reads them" "no flamegraph.pl"
 fi
 
+xpuprof export -o small.iaprof small.xpu
+run python3 "$here/iaprof_reader.py" small.iaprof
+is "$status:$(total '')" "0:570" "iaprof's form has all samples"
+is "$(total first.*matmul):$(total second.*matmul)" "293:147" "by stacks, as the view"
+is "$(total ';BAR.SYNC.DEFER_BLOCKING barrier_\[g\];other_\[g\];0x40_\[g\]'):$(total 'MOV_\[g\];active_\[g\]')" "60:28" \
+	"a reason that it has no column for stands with its instruction; issuing is active"
+has "$out" ";-;/src/app_[G];kernel.cu_[G];void matmul<16>(float const*, float const*, float*, int)_[G];load_tile(float const*, int)_[G];square(float)_[G];FMUL wait_[g];" \
+	"folders and inlined functions are frames of their own"
+xpuprof export -o hostile.iaprof hostile.xpu
+run python3 "$here/iaprof_reader.py" hostile.iaprof
+is "$status:$err" "0:" "it can be read whatever names there are"
+
 run xpuprof export --to folded --weight samples small.xpu
 is "$status" 2 "samples as weight are a wrong use of a view without them"
 has "$err" "needs --view stall" "as the message says"

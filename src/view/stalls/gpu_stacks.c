@@ -134,8 +134,7 @@ static int add_functions(struct gpu_stacks *g, const struct profile_instruction 
 	return error;
 }
 
-/* "LDG.E.64" of "@P0 LDG.E.64 R2, [R4.64]", "jmpi" of "(W&~f0.0) jmpi 48". */
-static const char *mnemonic_of(const char *text, size_t *ret_size)
+const char *gpu_mnemonic(const char *text, size_t *ret_size)
 {
 	text += strspn(text, " \t{");
 	while (*text == '@' || *text == '(') {
@@ -151,7 +150,7 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 	const uint64_t *found = map_get(&g->mnemonics, text);
 	uint32_t frame = found ? (uint32_t)*found : 0;
 	size_t size;
-	const char *mnemonic = mnemonic_of(profile_string(g->reader, text, NULL), &size);
+	const char *mnemonic = gpu_mnemonic(profile_string(g->reader, text, NULL), &size);
 	int error = 0;
 
 	if (!size)

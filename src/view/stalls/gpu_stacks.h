@@ -47,3 +47,6 @@ int gpu_stacks_add(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, 
 /* The frame of a reason, by its short name, and the one of an instruction's offset. */
 int gpu_stacks_reason(struct gpu_stacks *g, const char *name, uint32_t *ret_frame);
 int gpu_stacks_offset(struct gpu_stacks *g, uint32_t instruction, uint32_t *ret_frame);
+/* "LDG.E.64" of "@P0 LDG.E.64 R2, [R4.64]", "jmpi" of "(W&~f0.0) jmpi 48": where it begins in the
+ * text, and its size, which may be 0. */
+const char *gpu_mnemonic(const char *text, size_t *ret_size);

@@ -259,10 +259,11 @@ static int number_reason(struct stalls *s, uint32_t string, uint32_t *ret_reason
 }
 
 /* Among the launches that may have had them. */
-static int share_out(struct stalls *s, struct stalls_row row, uint64_t samples, bool latency)
+static int share_out(
+	struct stalls *s, struct stalls_row row, const struct stall_seen *seen, bool latency)
 {
 	const struct stall_owners *o = &s->reading->owners;
-	struct stalls_division d = {.total = samples * STALLS_SAMPLE, .sum = o->weight};
+	struct stalls_division d = {.total = seen->samples * STALLS_SAMPLE, .sum = o->weight};
 	int error = 0;
 
 	for (size_t i = 0; !error && i < o->owners.count; i++) {
@@ -273,6 +274,8 @@ static int share_out(struct stalls *s, struct stalls_row row, uint64_t samples, 
 		row.latency = latency ? part : 0;
 		if (part)
 			error = stall_rows_add(&s->reading->rows, s, &row);
+		if (!error && row.samples && s->each)
+			error = s->each(s->each_arg, &row, seen->window);
 	}
 	return error;
 }
@@ -318,7 +321,7 @@ static int hand_out(struct stalls *s, const struct stall_seen *seen)
 	error = error ?: count_samples(s, row.reason, seen->samples, latency);
 	if (!error && s->edges.clip && !o->owners.count)
 		error = keep_ownerless(s, seen);
-	return error ?: share_out(s, row, seen->samples, latency);
+	return error ?: share_out(s, row, seen, latency);
 }
 
 static void add_up_rows(struct stalls *s)

@@ -126,6 +126,10 @@ struct stalls {
 	/* asked for before the first event: by operation, the first one of its kernel */
 	bool keeps_firsts;
 	struct vec(uint32_t) firsts;
+	/* asked for so too: sees each part of a stall that a launch gets (`samples`, in parts),
+	 * but no latency samples. 0 or -errno with error_text. */
+	int (*each)(void *arg, const struct stalls_row *part, uint32_t window);
+	void *each_arg;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };
 
