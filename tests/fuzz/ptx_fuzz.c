@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ptx/code_names.h"
 #include "ptx/fatbin.h"
 #include "ptx/module.h"
 #include "ptx/splice.h"
@@ -71,11 +72,18 @@ static void read_fatbin(const uint8_t *data, size_t size)
 	}
 }
 
+static int take_name(void *context, const char *name)
+{
+	check(*name && strlen(name) <= *(const size_t *)context);
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ptx_spliced s;
 
 	read_fatbin(data, size);
+	check(!text_names((const char *)data, size, take_name, &size));
 	if (!size || ptx_splice((const char *)data, size, &probes, &s))
 		return 0;
 	if (!s.is_as_before)
