@@ -504,6 +504,32 @@ static void a_block_that_must_stay_possible_stands_before_the_body(void)
 	ptx_spliced_release(&s);
 }
 
+static void directives_before_a_body_may_have_ends_of_their_own(void)
+{
+	static const char text[] =
+		HEAD ".func .attribute(.unified(0x1, 0x2)) (.param .b32 r) f(.param .b32 a)\n"
+		     "{\n	ret;\n}\n"
+		     ".visible .entry k(.param .u64 a) .pragma \"nounroll\", \"used; {\"; "
+		     ".minnctapersm 1 .pragma \"nounroll\";\n{\n	ret;\n}\n";
+	static const struct ptx_bound bounds[] = {{"k", 1024}};
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_probes probes = {
+		.bodies = &b, .body_count = 1, .bounds = bounds, .bound_count = 1};
+	struct ptx_spliced s = {0};
+	struct ptx_module m;
+
+	CHECK(!ptx_module_read(text, strlen(text), &m));
+	CHECK(m.functions.count == 2 && m.functions.items[0].result_count == 1 &&
+		m.functions.items[1].has_body);
+	ptx_module_release(&m);
+	CHECK(!ptx_splice(text, strlen(text), &probes, &s));
+	CHECK(strstr(buf_text(&s.text), "\"nounroll\";\n.maxntid 1024, 1, 1\n{\n"));
+	CHECK(count(buf_text(&s.text), "membar.gl") == 1);
+	CHECK(refused(HEAD ".func .attribute(.unified(1, 2) f()\n{\n	ret;\n}\n") == -EINVAL);
+	CHECK(refused(HEAD ".entry k() .pragma \"nounroll\"\n{\n	ret;\n}\n") == -EINVAL);
+	ptx_spliced_release(&s);
+}
+
 static void old_ptx_is_raised_and_old_targets_are_refused(void)
 {
 	static const char text[] =
@@ -597,6 +623,7 @@ int main(void)
 	RUN(a_kernel_of_which_no_body_is_left_is_as_it_was);
 	RUN(arguments_are_read_in_pieces_that_their_alignment_allows);
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
+	RUN(directives_before_a_body_may_have_ends_of_their_own);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);
 	RUN(bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same);
 	RUN(what_is_no_probe_is_refused);
