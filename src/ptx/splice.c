@@ -303,8 +303,10 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 	if (m->address_bits != 64)
 		return error_set(-EINVAL, "the module has addresses of %u bits", m->address_bits);
 	if (m->sm < n->sm)
-		return error_set(-EINVAL, "the probe needs sm_%u, and the module is for sm_%u",
-			n->sm, m->sm);
+		return error_set(-EINVAL,
+			"its PTX is for sm_%u, and the programs need sm_%u: compile it for sm_%u "
+			"or later",
+			m->sm, n->sm, n->sm);
 	if (m->version < n->version) {
 		ptx_copy(s, from, m->version_text.at);
 		buf_printf(b, "%u.%u", n->version / 10, n->version % 10);

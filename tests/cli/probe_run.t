@@ -131,6 +131,22 @@ def check_modes():
         check_counts(f"a fatbin, {packing}", TARGET, os.path.join(DATA, f"tiny-{packing}.fatbin"), "fatbin", grid=32)
 
 
+def check_old_targets():
+    """PTX for GPUs before sm_70 gets what their instructions suffice for."""
+    with open(SHAPES, encoding="ascii") as shapes, open("old.ptx", "w", encoding="ascii") as old:
+        old.write(shapes.read().replace(".target sm_75", ".target sm_60"))
+    check_counts("PTX for sm_60 has its threads counted", TARGET, "old.ptx", "launch")
+    done, found = answer("memtrace", command=(TARGET, "old.ptx", "launch"))
+    tap.result(found and check_memtrace(found, 3) and kept(found), "and its accesses", found and sizes(found), done.stderr)
+    for tool in ("coalesce", "blocks"):
+        done, found = answer(tool, command=(TARGET, "old.ptx", "launch"))
+        tap.result(found and launches_of(done) == 3 and found["losses"]["images_unreadable"] == 1 and
+                   "its PTX is for sm_60, and the programs need sm_70: compile it for sm_70 or later" in done.stderr,
+                   f"{tool} needs more, and says so", done.stderr)
+    with open(os.path.join(tap.BUILD, "demo", "train"), "rb") as demo:
+        tap.result(b".target sm_70\n" in demo.read(), "the demo's PTX gets all programs")
+
+
 def check_lines():
     done = probe("coalesce", command=(TARGET, os.path.join(DATA, "tiny-lines.fatbin"), "fatbin"))
     tap.result(re.search(r" tiny\.cu:\d+ of tiny$", done.stdout, re.M), "accesses are named by their lines of source", done.stdout, done.stderr)
@@ -299,6 +315,7 @@ def check_killed():
 def check():
     check_tools()
     check_modes()
+    check_old_targets()
     check_lines()
     check_numbers()
     check_unprobed()

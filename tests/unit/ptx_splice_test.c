@@ -541,7 +541,9 @@ static void old_ptx_is_raised_and_old_targets_are_refused(void)
 	CHECK(!strncmp(buf_text(&s.text), ".version 6.2\n", 13));
 	b.sm = 70;
 	CHECK(ptx_splice(text, strlen(text), &probes, &t) == -EINVAL);
-	CHECK_TEXT(error_text(), "the probe needs sm_70, and the module is for sm_60");
+	CHECK_TEXT(error_text(),
+		"its PTX is for sm_60, and the programs need sm_70: compile it for "
+		"sm_70 or later");
 	ptx_spliced_release(&s);
 }
 

@@ -211,7 +211,8 @@ void output_losses(struct buf *out, const struct server *s)
 		"kernels that the programs are for ran without them (--kernels lists them)");
 	lost(out, s->fates[PROBE_FATE_NO_NAMES],
 		"images have machine code whose kernels' names were not all read");
-	lost_images(out, s, PROBE_FATE_UNREADABLE, "images could not be read, and ran as they are");
+	lost_images(out, s, PROBE_FATE_UNREADABLE,
+		"images could not be given programs, and ran as they are");
 	lost_images(out, s, PROBE_FATE_REFUSED,
 		"images with programs were refused by the driver, and ran as they are");
 	lost(out, s->fates[PROBE_FATE_SMALLER],
