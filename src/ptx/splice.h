@@ -143,7 +143,8 @@ struct ptx_probes {
 	size_t declaration_count;
 	const struct ptx_bound *bounds;
 	size_t bound_count;
-	const char *only; /* a glob that kernels have to match, too; NULL: any */
+	/* Globs, one a line, of which kernels have to match one, too; NULL: any. */
+	const char *only;
 };
 
 /* What became of a kernel that has probes. */

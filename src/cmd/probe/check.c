@@ -112,13 +112,13 @@ static int show_patches(const struct bodies *b)
 	return EXIT_FAILED;
 }
 
-static int check_object(
-	const struct ebpf_object *o, const struct bodies_options *options, bool as_patches)
+static int check_object(struct ebpf_object *o, const struct plan_options *options, bool as_patches)
 {
 	struct bodies b;
 	int status;
 
-	if (bodies_make(&b, o, options))
+	plan_choose_threads(o, options->per_thread);
+	if (bodies_make(&b, o, &options->bodies))
 		return cmd_failed();
 	status = as_patches ? show_patches(&b) : show(&b);
 	bodies_release(&b);
@@ -137,7 +137,7 @@ int probe_list(void)
 }
 
 static int check_tool(
-	const struct ebpf_tool *tool, const struct bodies_options *options, bool as_patches)
+	const struct ebpf_tool *tool, const struct plan_options *options, bool as_patches)
 {
 	struct ebpf_object *o;
 	int status;
@@ -149,7 +149,7 @@ static int check_tool(
 	return status;
 }
 
-static int check_file(const char *path, const struct bodies_options *options, bool as_patches)
+static int check_file(const char *path, const struct plan_options *options, bool as_patches)
 {
 	struct user user;
 	struct ebpf_object *o;
@@ -166,7 +166,7 @@ static int check_file(const char *path, const struct bodies_options *options, bo
 	return status;
 }
 
-int probe_check(const char *what, const struct bodies_options *options, bool as_patches)
+int probe_check(const char *what, const struct plan_options *options, bool as_patches)
 {
 	const struct ebpf_tool *tool = ebpf_tool_named(what);
 
