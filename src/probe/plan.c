@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "ebpf/tools/tools.h"
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
@@ -51,11 +52,18 @@ void plan_release(struct plan *p)
 	plan_init(p);
 }
 
-void plan_choose_threads(struct ebpf_object *o, int per_thread)
+int plan_choose_threads(struct ebpf_object *o, const struct ebpf_tool *tool, int per_thread)
 {
-	if (per_thread >= 0)
-		vec_foreach (program, &o->programs)
-			program->site.per_thread = per_thread;
+	const char *counts = tool ? tool->counts : NULL;
+
+	if (per_thread < 0)
+		return 0;
+	if (counts && strcmp(counts, per_thread ? "threads" : "warps") != 0)
+		return error_set(-EINVAL, "'%s' counts %s, and does not go with --%s", tool->name,
+			counts, per_thread ? "thread" : "warp");
+	vec_foreach (program, &o->programs)
+		program->site.per_thread = per_thread;
+	return 0;
 }
 
 static uint32_t program_count(const struct plan *p)
@@ -83,7 +91,7 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 
 	for (size_t i = 0; i < EBPF_PROGRAMS_MAX; i++)
 		new.launches[i] = (struct plan_launch){{1, 1, 1}, {1, 1, 1}};
-	plan_choose_threads(o, options->per_thread);
+	error = error ?: plan_choose_threads(o, tool, options->per_thread);
 	bodies.layout.first_program = new.first_program;
 	if (p->objects.count)
 		bodies.layout.after = &p->objects.items[p->objects.count - 1].bodies.layout;

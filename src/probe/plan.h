@@ -97,8 +97,9 @@ struct plan_options {
 		.per_thread = -1                                                                   \
 	}
 
-/* Programs that the command line wants in all threads, or in one of each warp. */
-void plan_choose_threads(struct ebpf_object *o, int per_thread);
+/* Programs that the command line wants in all threads, or in one of each warp: 0, or -EINVAL with
+ * error_text where the tool's figures would mean something else then. */
+int plan_choose_threads(struct ebpf_object *o, const struct ebpf_tool *tool, int per_thread);
 void plan_init(struct plan *p);
 void plan_release(struct plan *p);
 /* Adds an object, which becomes the plan's in any case. 0 or -errno with error_text. */

@@ -71,8 +71,7 @@ static bool read_setting(const char *text, struct setting *ret)
 	ret->length = (size_t)((ret->has_key ? bracket : equals) - text);
 	if (!ret->has_key)
 		return ret->length;
-	return ret->length && equals[-1] == ']' &&
-	       read_numbers(bracket + 1, equals - 1, &ret->key);
+	return ret->length && equals[-1] == ']' && read_numbers(bracket + 1, equals - 1, &ret->key);
 }
 
 /* Bytes of each of the numbers that are `bytes` together; 0: they are not. */
@@ -114,9 +113,8 @@ static int no_entry(const struct target *t, const struct setting *s)
 /* What multiprocessors have of their own all begin with, unless it is added up. */
 static int put_in_array(const struct target *t, const struct setting *s)
 {
-	uint32_t copies = t->of->kind->shape == EBPF_SM_ARRAY && !t->place->sum_bytes
-				  ? t->place->copies
-				  : 1;
+	uint32_t copies =
+		t->of->kind->shape == EBPF_SM_ARRAY && !t->place->sum_bytes ? t->place->copies : 1;
 	uint64_t offset = s->key.items[0] * t->place->entry_bytes;
 	int error = 0;
 
@@ -166,15 +164,15 @@ static int take_place(const struct target *t, const uint8_t *key, uint32_t *ret)
 			continue;
 		memcpy(new.key, key, t->place->key_bytes);
 		for (uint32_t copy = 0; copy < t->place->copies; copy++) {
-			uint64_t at = copy * t->place->stride +
-				      (uint64_t)*ret * t->place->entry_bytes;
+			uint64_t at =
+				copy * t->place->stride + (uint64_t)*ret * t->place->entry_bytes;
 
 			plan_add_initial(t->plan, t->object, t->map, at + ENTRY_KEY_AT, key,
 				t->place->key_bytes);
 			plan_add_initial(t->plan, t->object, t->map, at, &head, sizeof(head));
 		}
 		return vec_push(&t->plan->hash_entries, new) ? error_memory("programs for GPUs")
-							      : 0;
+							     : 0;
 	}
 	return error_set(-ENOSPC, "hash '%s' has no place for one more entry", t->of->name);
 }
@@ -190,13 +188,15 @@ static int put_in_hash(const struct target *t, const struct setting *s)
 		return error_set(-EINVAL, "map '%s' is a hash: of which key is %s[KEY]",
 			t->of->name, t->of->name);
 	if (!width || t->place->key_bytes > sizeof(key))
-		return error_set(-EINVAL, "the key of '%s' has %u bytes, and is not made up of %u numbers",
+		return error_set(-EINVAL,
+			"the key of '%s' has %u bytes, and is not made up of %u numbers",
 			t->of->name, t->of->key_size, s->key.count);
 	for (uint32_t i = 0; i < s->key.count; i++)
 		memcpy(key + i * width, &s->key.items[i], width);
 	error = take_place(t, key, &place);
-	return error ?: put_numbers(t, s,
-			       t->place->values_at + (uint64_t)place * t->place->value_bytes, 0);
+	return error
+		       ?: put_numbers(t, s,
+				  t->place->values_at + (uint64_t)place * t->place->value_bytes, 0);
 }
 
 /* Why a map never begins with values; NULL: it may. */
@@ -221,8 +221,8 @@ static int check_map(const struct target *t)
 	const char *why = t->of->is_section ? NULL : why_never(t);
 
 	if (t->of->is_section)
-		return error_set(-EINVAL, "'%s' is a section: its variables have names of their own",
-			t->of->name);
+		return error_set(-EINVAL,
+			"'%s' is a section: its variables have names of their own", t->of->name);
 	return why ? error_set(-EINVAL, "map '%s' %s", t->of->name, why) : 0;
 }
 
@@ -251,7 +251,8 @@ static int set_in_map(struct target *t, const struct setting *s)
 		return error;
 	t->width = width_of(&s->value, bytes);
 	if (!t->width)
-		return error_set(-EINVAL, "the value of '%.*s' has %llu bytes, and is not made up of %u numbers",
+		return error_set(-EINVAL,
+			"the value of '%.*s' has %llu bytes, and is not made up of %u numbers",
 			(int)s->length, s->name, (unsigned long long)bytes, s->value.count);
 	if (is_variable)
 		error = put_numbers(t, s, offset, offset);

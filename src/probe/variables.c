@@ -31,8 +31,7 @@ static bool find(const struct ebpf_object *o, const struct ebpf_map *m, uint32_t
 		return false;
 	ret->name = ebpf_btf_name(&o->btf, variable);
 	ret->type = ebpf_btf_target(&o->btf, variable);
-	if (!ebpf_object_variable(
-		    o, m, ret->name, strlen(ret->name), &ret->offset, &ret->bytes) ||
+	if (!ebpf_object_variable(o, m, ret->name, strlen(ret->name), &ret->offset, &ret->bytes) ||
 		ebpf_btf_size(&o->btf, ret->type) > ret->bytes)
 		ret->bytes = 0;
 	return true;

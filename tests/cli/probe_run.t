@@ -194,9 +194,6 @@ def check_options():
     done, found = answer("blocktime", "-k", "none*")
     tap.result(found and not found["kernels"] and "no kernel was loaded that the programs are for" in done.stderr and launches_of(done) == 3,
                "where it names none, that is said, and the program runs", done.stderr)
-    done, found = answer("smload", "--thread")
-    loads = [sum(e["value"] for e in entries(found, "load") if e["key"] == key) for key in (0, 1)] if found else 0
-    tap.result(loads == [3 * GRID, 3 * GRID], "--thread runs a program in each thread", loads, done.stderr)
     done, found = answer("-e", "blocktime", "-e", "memtrace", "-e", "blocks")
     tap.result(found and total(found, "nanoseconds") == 3 * GRID and
                sizes(found, 1) == {4: 6 * COUNT, 64 + 4: 3 * COUNT} and len(found["records"]) == 3 * BLOCKS,

@@ -10,8 +10,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap
 from probing import OBJECTS, answer, entries, probe, why_not
 
+TOOLS = [line.split()[0] for line in subprocess.run([tap.PROGRAM, "probe", "--list"], stdout=subprocess.PIPE, text=True).stdout.splitlines()]
 SETTINGS = os.path.join(OBJECTS, "settings.v3.bpf.o")
 PAIR = {"a": 1, "b": 2, "c": 3}
+# Tools of warps, then of threads.
+SOME = ("smload", "coalesce", "divergence", "threadhist", "kernelretsnoop")
 # Warps of three launches of vector_add, three of which it leaves in two parts.
 WARPS = 483
 
@@ -94,7 +97,30 @@ def check_types():
     tap.result("    bits={low=5 high=1000 below=-3} hidden=7\n" in done.stdout, "tables show them so", done.stdout)
 
 
+def check_tools():
+    """A tool finds the same in other threads, or does not run in these."""
+    found = {}
+    for tool in TOOLS:
+        for option in ("--thread", "--warp"):
+            done, found[tool, option] = answer(tool, option, "-k", "vector_add")
+            counts = "warps" if tool in SOME[:3] else "threads" if tool in SOME else ""
+            if counts and counts not in option + "s":
+                tap.result(done.returncode == 1 and f"'{tool}' counts {counts}, and does not go with {option}" in done.stderr, f"{tool} {option} is refused", done.stderr)
+            else:
+                tap.result(not done.returncode and found[tool, option], f"{tool} {option} runs", done.stderr)
+    for tool, name, measure in (("blocktime", "nanoseconds", int), ("memtrace", "by_size", int), ("threadscheduling", "threads", int), ("memheat", "bytes", int),
+                                ("cudagraph", "runs", lambda v: v["count"])):
+        sums = [sum(measure(e["value"]) for e in entries(found[tool, option], name)) for option in ("--thread", "--warp")]
+        tap.result(sums[0] == sums[1] > 0, f"{tool} finds the same in all threads as in one of each warp", sums)
+    for tool in ("blocks", "kernel_trace", "launchlate"):
+        counts = [len(found[tool, option]["records"]) for option in ("--thread", "--warp")]
+        tap.result(counts[0] == counts[1] > 0, f"{tool} finds the same in all threads as in one of each warp", counts)
+    done = subprocess.run([tap.PROGRAM, "probe", "--check", "smload", "--thread"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tap.result(done.returncode == 1 and not done.stdout, "--check refuses it, too", done.stderr)
+
+
 def check():
+    check_tools()
     check_types()
     check_maps()
     check_refused()

@@ -112,13 +112,14 @@ static int show_patches(const struct bodies *b)
 	return EXIT_FAILED;
 }
 
-static int check_object(struct ebpf_object *o, const struct plan_options *options, bool as_patches)
+static int check_object(struct ebpf_object *o, const struct ebpf_tool *tool,
+	const struct plan_options *options, bool as_patches)
 {
 	struct bodies b;
 	int status;
 
-	plan_choose_threads(o, options->per_thread);
-	if (bodies_make(&b, o, &options->bodies))
+	if (plan_choose_threads(o, tool, options->per_thread) ||
+		bodies_make(&b, o, &options->bodies))
 		return cmd_failed();
 	status = as_patches ? show_patches(&b) : show(&b);
 	bodies_release(&b);
@@ -144,7 +145,7 @@ static int check_tool(
 
 	if (ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start)))
 		return cmd_failed();
-	status = check_object(o, options, as_patches);
+	status = check_object(o, tool, options, as_patches);
 	ebpf_object_close(o);
 	return status;
 }
@@ -159,7 +160,7 @@ static int check_file(const char *path, const struct plan_options *options, bool
 	if (error) {
 		status = cmd_failed();
 	} else {
-		status = check_object(o, options, as_patches);
+		status = check_object(o, NULL, options, as_patches);
 		ebpf_object_close(o);
 	}
 	user_release(&user);
