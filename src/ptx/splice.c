@@ -183,6 +183,18 @@ static int read_body(struct ptx_splicer *s)
 	return 0;
 }
 
+static void write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i,
+	struct ptx_probed *probed)
+{
+	if (ptx_leaves_waiting_loop(s, i)) {
+		ptx_write_bare_leave(s, from, i);
+		s->out.unseen_exits++;
+		return;
+	}
+	ptx_write_leave(s, from, i);
+	probed->returns++;
+}
+
 /* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
 static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
@@ -210,8 +222,7 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		if (i->kind == PTX_LABEL)
 			continue;
 		if (at_exit && ptx_leaves(s, i)) {
-			ptx_write_leave(s, from, i);
-			probed->returns++;
+			write_leave(s, from, i, probed);
 			runs_off = i->predicate.size;
 		}
 		seen = memory ? ptx_memory_of(&i->op, &i->operands, &m) : PTX_NO_ACCESS;
@@ -227,7 +238,9 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		}
 	}
 	ptx_copy(s, from, i->start);
-	if (at_exit && runs_off)
+	if (at_exit && runs_off && ptx_leaves_waiting_loop(s, i))
+		s->out.unseen_exits++;
+	else if (at_exit && runs_off)
 		ptx_write_last_leave(s);
 	return 0;
 }
@@ -270,6 +283,17 @@ static int splice_kernel(struct ptx_splicer *s, const char **from)
 	if (error)
 		free(probed.name);
 	return error;
+}
+
+static bool function_waits(const struct ptx_function *f)
+{
+	struct ptx_walk walk = ptx_walk_of(f);
+	struct ptx_statement i;
+
+	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i))
+		if (ptx_waits(&i))
+			return true;
+	return false;
 }
 
 /* What the probes do not see of a function that kernels may call. */
@@ -386,6 +410,8 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 	if (!s->out.is_as_before && !buf_reserve(&s->out.text, size + size / 4))
 		return error_memory("spliced PTX");
 	error = s->out.is_as_before ? 0 : write_header(s, &needed, &from);
+	vec_foreach (f, &s->module.functions)
+		s->functions_wait |= !f->entry && f->has_body && function_waits(f);
 	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
 		const struct ptx_function *f = &s->module.functions.items[i];
 
@@ -457,6 +483,7 @@ int ptx_splice(
 	vec_release(&s.chosen);
 	vec_release(&s.statements);
 	vec_release(&s.labels);
+	vec_release(&s.in_waiting_loop);
 	buf_release(&s.entry);
 	free(s.uses);
 	return error;

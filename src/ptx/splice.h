@@ -180,7 +180,8 @@ struct ptx_spliced {
 	bool numbers_sites;  /* a body names %xpu_sites: each of `lines` takes a number */
 	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
-	/* In functions of the module, which kernels may call: not seen by probes. */
+	/* Not seen by probes: in functions of the module, which kernels may call; and where lanes
+	 * that leave are waited for in a loop (leave.c). */
 	uint32_t unseen_exits, unseen_accesses;
 };
 

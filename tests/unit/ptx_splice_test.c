@@ -114,6 +114,62 @@ static void the_end_of_a_body_is_a_way_out_where_execution_comes_there(void)
 	ptx_spliced_release(&u);
 }
 
+/* How many ways out have the exit, and how many are not seen. */
+static void ways(const char *text, size_t ret[2])
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ membar.gl; // BODY\n}");
+	struct buf whole = BUF_INIT;
+	struct ptx_spliced s;
+
+	buf_printf(&whole, HEAD "%s\n", text);
+	s = splice(buf_text(&whole), &b, 1);
+	ret[0] = count(buf_text(&s.text), "// BODY");
+	ret[1] = s.unseen_exits;
+	CHECK(s.text.size > 0);
+	ptx_spliced_release(&s);
+	buf_release(&whole);
+}
+
+static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
+{
+	static const struct {
+		const char *text;
+		size_t with, without;
+	} kernels[] = {
+		{".entry k()\n{\nL:	@%p bra D;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}", 0,
+			2},
+		{".entry k()\n{\nL:	@!%p ret;\n	bar.sync 0;\n	bra.uni L;\n}", 0, 2},
+		{".entry k()\n{\n	@%q bra D;\nL:	vote.sync.all.pred %p, %p, -1;\n"
+		 "	@%p bra L;\nD:	ret;\n}",
+			1, 1},
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 0, 1},
+		/* Nobody waits in it. */
+		{".entry k()\n{\nL:	@%p bra D;\n	add.u32 %r, %r, 1;\n	bra L;\nD:	"
+		 "ret;\n}",
+			2, 0},
+		/* Nor in a loop of another place. */
+		{".entry k()\n{\nL:	@%p bra L;\n	bar.sync 0;\n	ret;\n}", 1, 0},
+		/* There is something to do behind it. */
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n	st.global.u32 [%a], 1;\n"
+		 "	ret;\n}",
+			1, 0},
+		/* What is called waits. */
+		{".func f()\n{\n	bar.sync 0;\n	ret;\n}\n"
+		 ".entry k()\n{\nL:	call f;\n	@%p bra L;\n	ret;\n}",
+			0, 1},
+		{".func f()\n{\n	ret;\n}\n.entry k()\n{\nL:	call f;\n	@%p bra "
+		 "L;\n	ret;\n}",
+			1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		size_t found[2];
+
+		ways(kernels[i].text, found);
+		CHECK(found[0] == kernels[i].with && found[1] == kernels[i].without);
+	}
+}
+
 static void words_that_only_contain_ret_are_left_alone(void)
 {
 	static const char text[] =
@@ -607,6 +663,7 @@ int main(void)
 	RUN(every_way_out_has_the_exit_before_a_return_of_its_own);
 	RUN(a_branch_leaves_where_nothing_but_a_return_is_behind_its_label);
 	RUN(the_end_of_a_body_is_a_way_out_where_execution_comes_there);
+	RUN(nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);

@@ -223,7 +223,8 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->fates[PROBE_FATE_UNSEEN_ACCESSES],
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
-		"places where threads end are in functions that kernels call: not seen");
+		"places where threads end are not seen: in functions that kernels call, or "
+		"straight behind loops in which threads wait");
 	lost(out, tables_kernels_slower(s),
 		"kernels have fewer warps at once, or more memory of threads, with programs in "
 		"them (see above)");
