@@ -90,7 +90,8 @@ static int add_object(
 	int error = tool ? ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start))
 			 : open_file(&o, user, what);
 
-	return error ?: plan_add(ret, o, what, tool, &p->plan);
+	error = error ?: plan_add(ret, o, what, tool, &p->plan);
+	return error && !strstr(error_text(), what) ? error_about(error, what) : error;
 }
 
 int programs_plan(const struct programs *p, const struct user *user, struct plan *ret)

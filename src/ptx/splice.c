@@ -258,9 +258,19 @@ static void write_bound(struct ptx_splicer *s, const char **from, const char *na
 		}
 }
 
+static bool lacks_parameters(const struct ptx_splicer *s)
+{
+	uint32_t read = 0;
+
+	vec_foreach (c, &s->chosen)
+		read |= c->uses & ((1u << PTX_ARGUMENTS) - 1);
+	return s->kernel->param_count < PTX_ARGUMENTS && read >> s->kernel->param_count;
+}
+
 static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	s->loc.size = 0;
+	s->out.short_kernels += lacks_parameters(s);
 	write_bound(s, from, probed->name);
 	ptx_copy(s, from, s->kernel->body.at + 1);
 	write_entry(s);

@@ -183,6 +183,7 @@ struct ptx_spliced {
 	/* Not seen by probes: in functions of the module, which kernels may call; and where lanes
 	 * that leave are waited for in a loop (leave.c). */
 	uint32_t unseen_exits, unseen_accesses;
+	uint32_t short_kernels; /* a body reads a parameter that they do not have, as 0 */
 };
 
 /*

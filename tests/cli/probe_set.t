@@ -119,7 +119,25 @@ def check_tools():
     tap.result(done.returncode == 1 and not done.stdout, "--check refuses it, too", done.stderr)
 
 
+def check_messages():
+    text, parameters = (os.path.join(OBJECTS, f"{name}.v3.bpf.o") for name in ("prints_text", "parameters"))
+    done = subprocess.run([tap.PROGRAM, "probe", "--check", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tap.result(done.returncode == 1 and "a text with %s: GPU programs print numbers only" in done.stderr and text in done.stderr,
+               "a program that prints texts is refused, and its file named", done.stderr)
+    with open("none.bpf.o", "w", encoding="ascii") as file:
+        file.write("none")
+    for arguments in (("--check", "none.bpf.o"), ("-e", "none.bpf.o", "true")):
+        done = subprocess.run([tap.PROGRAM, "probe", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        tap.result(done.returncode == 1 and "none.bpf.o: not an eBPF object" in done.stderr, f"{arguments[0]}: what is no object is named", done.stderr)
+    done, found = answer("-e", parameters, "-k", "vector_add", "-k", "leave_early")
+    tap.result(found and found["losses"]["kernels_without_a_parameter"] == 2 and values(found, ".bss") == [{"last": WARPS - 3}] and
+               "2 kernels have fewer parameters than programs read of them: those are 0" in done.stderr, "parameters that kernels do not have are 0, and counted", done.stderr)
+    done, found = answer("-e", SETTINGS, "-k", "vector_add")
+    tap.result(found and not found["losses"]["kernels_without_a_parameter"], "those they have are not", found and found["losses"])
+
+
 def check():
+    check_messages()
     check_tools()
     check_types()
     check_maps()

@@ -116,6 +116,7 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "images_not_patched", s->fates[PROBE_FATE_NOT_PATCHED]);
 	json_number(w, "unseen_accesses", s->fates[PROBE_FATE_UNSEEN_ACCESSES]);
 	json_number(w, "unseen_exits", s->fates[PROBE_FATE_UNSEEN_EXITS]);
+	json_number(w, "kernels_without_a_parameter", s->fates[PROBE_FATE_NO_PARAMETER]);
 	json_number(w, "notes_lost", s->notes_lost);
 	json_number(w, "processes_refused", s->processes_refused);
 	json_end(w, '}');
@@ -225,6 +226,8 @@ void output_losses(struct buf *out, const struct server *s)
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are not seen: in functions that kernels call, or "
 		"straight behind loops in which threads wait");
+	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
+		"kernels have fewer parameters than programs read of them: those are 0");
 	lost(out, tables_kernels_slower(s),
 		"kernels have fewer warps at once, or more memory of threads, with programs in "
 		"them (see above)");
