@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `xpuprof probe` runs eBPF programs inside the kernels of tests/targets/probed.c, on the simulated GPU: counts are those of
 # the launches, and the program's results are what they are without (it checks each bit).
+import json
 import os
 import re
 import signal
@@ -105,7 +106,7 @@ def check_tools():
 
 
 # Each way to load images, and each that a program may go.
-MODES = ["options", "file", "library", "graph", "streams", "contexts", "reset", "unload", "fork-after", "fork-before"]
+MODES = ["options", "file", "library", "graph", "streams", "contexts", "threads", "reset", "unload", "fork-after", "fork-before"]
 
 
 def check_counts(name, *command, n=None, tool="blocktime", grid=GRID, **variables):
@@ -145,6 +146,32 @@ def check_old_targets():
                    f"{tool} needs more, and says so", done.stderr)
     with open(os.path.join(tap.BUILD, "demo", "train"), "rb") as demo:
         tap.result(b".target sm_70\n" in demo.read(), "the demo's PTX gets all programs")
+
+
+def check_captured():
+    """Graphs that are captured before, and while, programs are switched off."""
+    done = probe("--json", "blocktime", "-d", "1", command=(TARGET, SHAPES, "captured"))
+    found = json.JSONDecoder().raw_decode(done.stdout)[0] if done.stdout.startswith("{") else None
+    tap.result(found and not done.returncode and launches_of(done) == 15 and total(found, "nanoseconds") == 5 * GRID,
+               "graphs have programs while these are on, whenever they were captured", found and total(found, "nanoseconds"), done.stderr)
+    check_counts("a capture during which values are read, and results are right", TARGET, SHAPES, "captured", n=15)
+
+
+def check_many():
+    """64 programs of one object run in each kernel."""
+    done, found = answer("-e", os.path.join(OBJECTS, "many.v3.bpf.o"), "-k", "vector_add")
+    counts = {e["key"]: e["value"] for e in entries(found, "counts")} if found else {}
+    kernel = found["kernels"][0] if found else {}
+    tap.result(found and not done.returncode and launches_of(done) == 3 and kernel["programs"] == 64 and sum(counts.values()) == many(3),
+               "64 programs of one object run", counts, kernel, done.stderr)
+
+
+def many(launches):
+    """What the programs of tests/ebpf/many.bpf.c add up: each its number; warps of vector_add enter together, and one leaves in two parts."""
+    with open(os.path.join(DATA, "..", "..", "ebpf", "many.bpf.c"), encoding="ascii") as file:
+        eights = [int(n) for n in re.findall(r"^EIGHT\((\d+)\)|EIGHT\((\d+)\)", file.read()) for n in n if n]
+    numbers = [(int(f"{n}{part}{last}"), part) for n in eights for part in (1, 2) for last in range(4)]
+    return sum(launches * (WARPS + (part == 2)) * number for number, part in numbers)
 
 
 def check_lines():
@@ -313,6 +340,8 @@ def check():
     check_tools()
     check_modes()
     check_old_targets()
+    check_captured()
+    check_many()
     check_lines()
     check_numbers()
     check_unprobed()
