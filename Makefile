@@ -243,11 +243,12 @@ install: $(PROGRAMS) $(COMPLETIONS) install-docs
 	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xpuprof
 	install -D -m 644 $(B)/completions/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xpuprof.fish
 
-# The man pages, and every page with what it shows and links to. Builds nothing.
+# The man pages, the header for programs in kernels, and every page with what it shows and links to. Builds nothing.
 DOCS = README.md NEWS.md CONTRIBUTING.md LICENSE sim/README.md $(shell find docs -type f)
 install-docs:
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 644 src/ebpf/tools/xpuprof_gpu.h $(DESTDIR)$(PREFIX)/include/xpuprof/xpuprof_gpu.h
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/xpuprof/$$file || exit 1; done
 
 clean:

@@ -60,7 +60,7 @@
 
 static const char kernels_ptx[] =
 	".version 6.0\n"
-	".target sm_52\n"
+	".target sm_70\n"
 	".address_size 64\n"
 	KERNEL("matmul_tiled", MULTIPLY)
 	KERNEL("matmul_backward_weights", MULTIPLY)

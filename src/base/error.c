@@ -38,6 +38,14 @@ int error_memory(const char *what)
 	return error_set(-ENOMEM, "not enough memory for %s", what);
 }
 
+int error_about(int code, const char *what)
+{
+	char text[sizeof(last_error)];
+
+	memcpy(text, last_error, sizeof(text));
+	return error_set(code, "%s: %s", what, text);
+}
+
 const char *error_text(void)
 {
 	return last_error;

@@ -23,4 +23,6 @@ int error_memory(const char *what);
 
 /* The text of this thread's last error; never NULL, valid until the next error_set in this
  * thread. */
+/* Puts what it is about before the text that there is. */
+int error_about(int code, const char *what);
 const char *error_text(void);

@@ -391,7 +391,7 @@ static int parse(struct record *r, int argc, char **argv)
 			"also run these eBPF programs inside GPU kernels (see 'xpuprof probe'); "
 			"may be "
 			"repeated"),
-		OPTION_STRING(0, "probe-only", "GLOB", &r->programs.plan.only,
+		OPTION_CALL(0, "probe-only", "GLOB", programs_add_only, &r->programs,
 			"run them only in kernels of this name, mangled or readable"),
 		OPTION_FLAG(0, "sanitizer", &r->sanitizer,
 			"refused: it is of 'xpuprof probe', as recordings need what it takes"),

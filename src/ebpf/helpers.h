@@ -16,6 +16,7 @@ enum helper {
 	HELPER_DELETE = 3,
 	HELPER_KTIME = 5,
 	HELPER_PRINTK = 6,
+	HELPER_VPRINTK = 177, /* what bpf_printk is with more than 3 arguments: refused */
 	HELPER_PROCESSOR = 8,
 	HELPER_TAIL_CALL = 12,
 	HELPER_PID_TGID = 14,

@@ -135,7 +135,8 @@ static int check_size(
 {
 	if (bytes <= options->map_bytes)
 		return 0;
-	return error_set(-EFBIG, "map '%s' takes %llu bytes on a GPU, of at most %llu", m->name,
+	return error_set(-EFBIG,
+		"map '%s' takes %llu bytes on a GPU, of at most %llu (--map-memory)", m->name,
 		(unsigned long long)bytes, (unsigned long long)options->map_bytes);
 }
 

@@ -31,7 +31,8 @@ static int check_map(const struct ebpf_map *m)
 	if (!m->kind)
 		return 0;
 	if (!m->max_entries || m->max_entries > ENTRIES_MAX)
-		return error_set(-EINVAL, "map '%s' has %u entries", m->name, m->max_entries);
+		return error_set(-EINVAL, "map '%s' has %u entries, which is not 1 to %u", m->name,
+			m->max_entries, ENTRIES_MAX);
 	if (m->value_size > VALUE_MAX_BYTES || (!m->value_size && !is_ring))
 		return error_set(
 			-EINVAL, "map '%s' has values of %u bytes", m->name, m->value_size);

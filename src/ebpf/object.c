@@ -119,3 +119,20 @@ const struct ebpf_function *ebpf_object_function(const struct ebpf_object *o, ui
 			return f;
 	return NULL;
 }
+
+bool ebpf_object_variable(const struct ebpf_object *o, const struct ebpf_map *section,
+	const char *name, size_t length, uint64_t *ret_offset, uint64_t *ret_bytes)
+{
+	if (!section->is_section)
+		return false;
+	vec_foreach (s, &o->image->symbols) {
+		if (strncmp(s->name, name, length) != 0 || s->name[length] ||
+			strcmp(o->image->sections.items[s->section].name, section->name) != 0 ||
+			s->value > section->value_size || s->size > section->value_size - s->value)
+			continue;
+		*ret_offset = s->value;
+		*ret_bytes = s->size;
+		return true;
+	}
+	return false;
+}

@@ -74,6 +74,9 @@ int ebpf_object_open(struct ebpf_object **ret, const char *path);
 /* The same of bytes, which are copied. */
 int ebpf_object_read(struct ebpf_object **ret, const void *data, size_t size);
 void ebpf_object_close(struct ebpf_object *o);
+/* Where a variable is in its section; false: it is not one of these. */
+bool ebpf_object_variable(const struct ebpf_object *o, const struct ebpf_map *section,
+	const char *name, size_t length, uint64_t *ret_offset, uint64_t *ret_bytes);
 /* The line of source that an instruction is from, or NULL. */
 const struct ebpf_line *ebpf_object_line(const struct ebpf_object *o, uint32_t insn);
 /* The function that begins with this instruction, or NULL. */

@@ -76,7 +76,12 @@ static int bind_wide(struct place *p)
 		return bind_map(p, map, offset);
 	if (p->symbol->section && p->o->image->sections.items[p->symbol->section].is_code)
 		return bind_function(p, insn->imm);
-	return p->may_fail ? 0 : refuse(p, "which is no map, variable or function of the object");
+	if (p->may_fail)
+		return 0;
+	return refuse(
+		p, p->o->btf.offsets.count
+			   ? "which is no map, variable or function of the object"
+			   : "which nothing is known of, as the object has no BTF (clang -g)");
 }
 
 static int apply(struct place *p, uint32_t kind)

@@ -13,8 +13,8 @@
 
 static bool is_about_numbers(const char *line, size_t size)
 {
-	static const char *const begins[] = {
-		"processed ", "verification time", "stack depth", "max_states"};
+	static const char *const begins[] = {"processed ", "verification time", "stack depth",
+		"max_states", " old state:", "old state:", " cur state:", "cur state:"};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (size >= strlen(begins[i]) && !memcmp(line, begins[i], strlen(begins[i])))

@@ -159,7 +159,8 @@ static void add_fate(struct server *s, struct probe_image *m)
 		return;
 	s->fates[m->fate] += m->fate == PROBE_FATE_SPLICED || m->fate == PROBE_FATE_PATCHED ||
 					     m->fate == PROBE_FATE_UNSEEN_ACCESSES ||
-					     m->fate == PROBE_FATE_UNSEEN_EXITS
+					     m->fate == PROBE_FATE_UNSEEN_EXITS ||
+					     m->fate == PROBE_FATE_NO_PARAMETER
 				     ? m->amount
 				     : 1;
 	texts = &s->fate_texts[m->fate];

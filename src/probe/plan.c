@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probe/plan.h"
+#include "probe/plan_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "ebpf/image.h"
+#include "ebpf/tools/tools.h"
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
@@ -40,6 +40,8 @@ void plan_release(struct plan *p)
 	vec_release(&p->objects);
 	vec_release(&p->outsides);
 	vec_release(&p->kernel_values);
+	vec_release(&p->hash_entries);
+	buf_release(&p->notes);
 	vec_foreach (patches, &p->patches)
 		buf_release(&patches->code);
 	vec_release(&p->patches);
@@ -50,12 +52,18 @@ void plan_release(struct plan *p)
 	plan_init(p);
 }
 
-/* Programs that the command line wants in all threads, or in one of each warp. */
-static void choose_threads(struct ebpf_object *o, int per_thread)
+int plan_choose_threads(struct ebpf_object *o, const struct ebpf_tool *tool, int per_thread)
 {
-	if (per_thread >= 0)
-		vec_foreach (program, &o->programs)
-			program->site.per_thread = per_thread;
+	const char *counts = tool ? tool->counts : NULL;
+
+	if (per_thread < 0)
+		return 0;
+	if (counts && strcmp(counts, per_thread ? "threads" : "warps") != 0)
+		return error_set(-EINVAL, "'%s' counts %s, and does not go with --%s", tool->name,
+			counts, per_thread ? "thread" : "warp");
+	vec_foreach (program, &o->programs)
+		program->site.per_thread = per_thread;
+	return 0;
 }
 
 static uint32_t program_count(const struct plan *p)
@@ -83,7 +91,7 @@ int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const stru
 
 	for (size_t i = 0; i < EBPF_PROGRAMS_MAX; i++)
 		new.launches[i] = (struct plan_launch){{1, 1, 1}, {1, 1, 1}};
-	choose_threads(o, options->per_thread);
+	error = error ?: plan_choose_threads(o, tool, options->per_thread);
 	bodies.layout.first_program = new.first_program;
 	if (p->objects.count)
 		bodies.layout.after = &p->objects.items[p->objects.count - 1].bodies.layout;
@@ -160,8 +168,7 @@ static const struct plan_outside *outside_of(const struct plan *p, uint32_t obje
 	return NULL;
 }
 
-/* `data` of `bytes` in the first copy of a map, from `offset` on. */
-static void add_initial(struct plan *p, uint32_t object, uint32_t map, uint64_t offset,
+void plan_add_initial(struct plan *p, uint32_t object, uint32_t map, uint64_t offset,
 	const void *data, uint64_t bytes)
 {
 	const struct map_place *place = &p->objects.items[object].bodies.layout.maps[map];
@@ -188,13 +195,12 @@ static void add_sections(struct plan *p)
 				&p->objects.items[i].bodies.layout.maps[map];
 
 			if (m->initial && place_->is_used && !place_->is_shared)
-				add_initial(p, i, map, 0, m->initial, m->value_size);
+				plan_add_initial(p, i, map, 0, m->initial, m->value_size);
 		}
 	}
 }
 
-/* Where all is, once there are no more objects. */
-static int place(struct plan *p)
+int plan_place(struct plan *p)
 {
 	int error;
 
@@ -206,139 +212,6 @@ static int place(struct plan *p)
 	place_all(p);
 	add_sections(p);
 	return 0;
-}
-
-/* A variable of a section, by its name. */
-static bool find_variable(const struct ebpf_object *o, const struct ebpf_map *m, const char *name,
-	size_t length, uint64_t *ret_offset, uint64_t *ret_bytes)
-{
-	if (!m->is_section)
-		return false;
-	vec_foreach (s, &o->image->symbols) {
-		if (strncmp(s->name, name, length) != 0 || s->name[length] ||
-			strcmp(o->image->sections.items[s->section].name, m->name) != 0 ||
-			s->value > m->value_size || s->size > m->value_size - s->value)
-			continue;
-		*ret_offset = s->value;
-		*ret_bytes = s->size;
-		return true;
-	}
-	return false;
-}
-
-#define SET_NUMBERS 64
-
-struct setting {
-	const char *name;
-	size_t length;
-	bool has_key;
-	uint64_t key;
-	uint64_t values[SET_NUMBERS]; /* that the value is made up of, in its order */
-	uint32_t count;
-};
-
-static bool read_number(const char *text, const char *end, uint64_t *ret)
-{
-	char *stop;
-
-	errno = 0;
-	*ret = *text == '-' ? (uint64_t)strtoll(text, &stop, 0) : strtoull(text, &stop, 0);
-	return !errno && stop == end && stop != text;
-}
-
-static bool read_numbers(const char *text, struct setting *ret)
-{
-	for (;;) {
-		size_t length = strcspn(text, ",");
-
-		if (ret->count == SET_NUMBERS ||
-			!read_number(text, text + length, &ret->values[ret->count++]))
-			return false;
-		if (!text[length])
-			return true;
-		text += length + 1;
-	}
-}
-
-static bool read_setting(const char *text, struct setting *ret)
-{
-	const char *equals = strchr(text, '='), *bracket = strchr(text, '[');
-
-	if (!equals || !read_numbers(equals + 1, ret))
-		return false;
-	ret->name = text;
-	ret->has_key = bracket && bracket < equals;
-	ret->length = (size_t)((ret->has_key ? bracket : equals) - text);
-	if (!ret->has_key)
-		return ret->length;
-	return ret->length && equals[-1] == ']' && read_number(bracket + 1, equals - 1, &ret->key);
-}
-
-static bool is_called(const struct ebpf_map *m, const struct setting *s)
-{
-	return !strncmp(m->name, s->name, s->length) && !m->name[s->length];
-}
-
-/* 1: it was set. */
-static int set_in_map(struct plan *p, uint32_t object, uint32_t map, const struct setting *s)
-{
-	const struct ebpf_object *o = p->objects.items[object].object;
-	const struct map_place *place_ = &p->objects.items[object].bodies.layout.maps[map];
-	const struct ebpf_map *m = &o->maps.items[map];
-	uint64_t offset = 0, bytes = m->value_size, width;
-	int error = 0;
-
-	/* Of what nobody changes, each has its own. */
-	bool is_gpus = place_->is_used && !place_->is_shared, is_kernels = m->used_by_cpu;
-
-	if (!is_gpus && !is_kernels)
-		return 0;
-	if (!find_variable(o, m, s->name, s->length, &offset, &bytes)) {
-		if (!is_called(m, s))
-			return 0;
-		if (!m->kind || m->kind->shape != EBPF_ARRAY || m->is_section ||
-			s->key >= m->max_entries)
-			return error_set(
-				-EINVAL, "map '%s' has no such entry that could be set", m->name);
-		offset = s->key * place_->entry_bytes;
-	} else if (s->has_key) {
-		return error_set(-EINVAL, "'%.*s' is a variable, which has no keys", (int)s->length,
-			s->name);
-	}
-	width = bytes / s->count;
-	if (bytes % s->count || (width != 1 && width != 2 && width != 4 && width != 8))
-		return error_set(-EINVAL, "the value of '%.*s' is not made up of %u numbers",
-			(int)s->length, s->name, s->count);
-	for (uint32_t i = 0; !error && i < s->count; i++) {
-		struct plan_kernel_value v = {object, map, (uint32_t)s->key,
-			(m->is_section ? offset : 0) + i * width, width, s->values[i]};
-
-		if (is_gpus)
-			add_initial(p, object, map, offset + i * width, &s->values[i], width);
-		if (is_kernels && vec_push(&p->kernel_values, v))
-			error = no_memory();
-	}
-	return error ?: 1;
-}
-
-int plan_set(struct plan *p, const char *text)
-{
-	struct setting s = {0};
-	int set = 0, error = place(p);
-
-	if (error)
-		return error;
-	if (!read_setting(text, &s))
-		return error_set(-EINVAL,
-			"cannot read '%s': NAME=NUMBER or NAME[KEY]=NUMBER[,NUMBER]...", text);
-	for (uint32_t i = 0; !set && i < p->objects.count; i++)
-		for (uint32_t map = 0; !set && map < p->objects.items[i].object->maps.count; map++)
-			set = set_in_map(p, i, map, &s);
-	if (set < 0)
-		return set;
-	return set ? 0
-		   : error_set(-ENOENT, "no program uses a map or variable that is called '%.*s'",
-			     (int)s.length, s.name);
 }
 
 /* "8,4": 8, 4 and 1. */
@@ -528,6 +401,7 @@ void plan_warn_patches(const struct plan *p, struct buf *out)
 
 void plan_warn(const struct plan *p, struct buf *out)
 {
+	buf_append(out, buf_text(&p->notes), p->notes.size);
 	vec_foreach (o, &p->objects)
 		warn_unread(o, out);
 	vec_foreach (o, &p->objects)
@@ -545,7 +419,7 @@ int plan_seal(struct plan *p, const struct plan_options *options)
 	struct probe_plan head = {
 		.magic = PROBE_MAGIC, .version = PROBE_VERSION, .measures = options->measures};
 	struct buf out = BUF_INIT;
-	int error = place(p);
+	int error = plan_place(p);
 
 	if (error)
 		return error;

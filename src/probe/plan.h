@@ -45,6 +45,15 @@ struct plan_kernel_value {
 	uint64_t offset, bytes, number;
 };
 
+#define PLAN_KEY_MAX 512u
+
+/* An entry that a hash begins with. */
+struct plan_hash_entry {
+	uint32_t object, map;
+	uint32_t place; /* which of the hash's */
+	uint8_t key[PLAN_KEY_MAX];
+};
+
 /* The programs as functions for machine code, for one kind of GPU. */
 struct plan_patches {
 	uint32_t sm; /* the compute capability times 10 */
@@ -62,6 +71,8 @@ struct plan {
 	struct buf data;
 	uint32_t initial_count;
 	struct vec(struct plan_kernel_value) kernel_values;
+	struct vec(struct plan_hash_entry) hash_entries;
+	struct buf notes;			 /* lines about what was set */
 	struct vec(struct plan_patches) patches; /* none: kernels of machine code run without */
 	int fd; /* the plan as processes get it; -1: not made yet */
 	uint64_t hash;
@@ -70,7 +81,7 @@ struct plan {
 struct plan_options {
 	struct bodies_options bodies;
 	int per_thread;	  /* programs run in: 1 all threads, 0 one of each warp, -1 as written */
-	const char *only; /* kernels; NULL: all that the programs name */
+	const char *only; /* kernels: globs, one a line; NULL: all that the programs name */
 	bool measures;	  /* what kernels take without programs, too */
 	/* Programs are switched off and on in turns of so long in the mean; 0: they run all the
 	 * time. */
@@ -86,13 +97,16 @@ struct plan_options {
 		.per_thread = -1                                                                   \
 	}
 
+/* Programs that the command line wants in all threads, or in one of each warp: 0, or -EINVAL with
+ * error_text where the tool's figures would mean something else then. */
+int plan_choose_threads(struct ebpf_object *o, const struct ebpf_tool *tool, int per_thread);
 void plan_init(struct plan *p);
 void plan_release(struct plan *p);
 /* Adds an object, which becomes the plan's in any case. 0 or -errno with error_text. */
 int plan_add(struct plan *p, struct ebpf_object *o, const char *name, const struct ebpf_tool *tool,
 	const struct plan_options *options);
-/* "NAME[KEY]=VALUE": numbers in an array, or in a variable of a section. 0 or -errno with
- * error_text. Behind the last object. */
+/* "NAME[KEY]=VALUE": numbers in an array, a hash, or a variable of a section, of each object that
+ * has it. 0 or -errno with error_text. Behind the last object. */
 int plan_set(struct plan *p, const char *setting);
 /* "PROGRAM=BLOCKS:THREADS", each up to three numbers: how a program is launched that is a kernel. So
  * too. */

@@ -23,6 +23,7 @@ void programs_release(struct programs *p)
 	vec_release(&p->settings);
 	vec_release(&p->launches);
 	vec_release(&p->attach);
+	buf_release(&p->only);
 }
 
 int programs_add_attach(void *programs, const char *value)
@@ -32,6 +33,15 @@ int programs_add_attach(void *programs, const char *value)
 	if (p->attach.count == PROGRAMS_ATTACH_MAX)
 		return error_set(-1, "may be given %d times", PROGRAMS_ATTACH_MAX);
 	return vec_push(&p->attach, value) ? (error_memory(NULL), -1) : 0;
+}
+
+int programs_add_only(void *programs, const char *value)
+{
+	struct programs *p = programs;
+
+	buf_printf(&p->only, "%s%s", p->only.size ? "\n" : "", value);
+	p->plan.only = buf_text(&p->only);
+	return p->only.failed ? (error_memory(NULL), -1) : 0;
 }
 
 int programs_parse_turn(void *programs, const char *value)
@@ -80,7 +90,8 @@ static int add_object(
 	int error = tool ? ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start))
 			 : open_file(&o, user, what);
 
-	return error ?: plan_add(ret, o, what, tool, &p->plan);
+	error = error ?: plan_add(ret, o, what, tool, &p->plan);
+	return error && !strstr(error_text(), what) ? error_about(error, what) : error;
 }
 
 int programs_plan(const struct programs *p, const struct user *user, struct plan *ret)

@@ -15,12 +15,15 @@ struct programs {
 	/* "PROGRAM=FILE:FUNCTION": where programs for the kernel run, PROGRAMS_ATTACH_MAX at most */
 	struct vec(const char *) attach;
 	struct plan_options plan;
+	struct buf only;       /* the text of the plan's */
 	const char *assembler; /* the vendor's, for machine code; NULL: that runs without */
 };
 
 /* Of an option, whose target they are: how long a turn is, in ms (NULL: as usual). 0, or -1 with
  * error_text. */
 int programs_parse_turn(void *programs, const char *value);
+/* So too, for the plan's `only`, which has each that is given. */
+int programs_add_only(void *programs, const char *value);
 /* So too, for `attach`. */
 int programs_add_attach(void *programs, const char *value);
 void programs_release(struct programs *p);

@@ -90,6 +90,21 @@ static bool member_at(const struct ebpf_btf *btf, const struct ebpf_btf_member *
 	return !m->bit_size && *ret_size && *ret_offset <= size && *ret_size <= size - *ret_offset;
 }
 
+/* The bits of a bit field, as the number that they are; false: they are not inside of the bytes. */
+static bool bits_at(const struct ebpf_btf *btf, const struct ebpf_btf_member *m,
+	const uint8_t *bytes, uint64_t size, int64_t *ret)
+{
+	uint64_t at = m->bit_offset / 8, shift = m->bit_offset % 8, n;
+	bool is_signed = ebpf_btf_encoding(btf, ebpf_btf_plain(btf, m->type)) & BTF_INT_SIGNED;
+
+	if (!m->bit_size || m->bit_size + shift > 64 || at > size ||
+		(m->bit_size + shift + 7) / 8 > size - at)
+		return false;
+	n = unsigned_of(bytes + at, size - at) << (64 - m->bit_size - shift);
+	*ret = is_signed ? (int64_t)n >> (64 - m->bit_size) : (int64_t)(n >> (64 - m->bit_size));
+	return true;
+}
+
 static void put_words(struct buf *out, const uint8_t *bytes, uint64_t size)
 {
 	for (uint64_t at = 0; at < size; at += 8)
@@ -106,14 +121,29 @@ static void put_members(struct buf *out, const struct ebpf_btf *btf, uint32_t ty
 	struct ebpf_btf_member m;
 	uint64_t at, bytes_of;
 	bool any = false;
+	int64_t bits;
 
 	for (uint32_t n = 0; ebpf_btf_member(btf, type, n, &m); n++) {
-		if (!member_at(btf, &m, size, &at, &bytes_of))
+		bool is_whole = member_at(btf, &m, size, &at, &bytes_of);
+
+		if (!is_whole && !bits_at(btf, &m, bytes, size, &bits))
 			continue;
 		buf_printf(out, "%s%s=", any ? " " : "", m.name);
-		put(out, btf, m.type, bytes + at, bytes_of, depth + 1);
+		if (is_whole)
+			put(out, btf, m.type, bytes + at, bytes_of, depth + 1);
+		else
+			buf_printf(out, "%" PRId64, bits);
 		any = true;
 	}
+}
+
+/* In braces where it is a part of something. */
+static void put_struct(struct buf *out, const struct ebpf_btf *btf, uint32_t type,
+	const uint8_t *bytes, uint64_t size, unsigned int depth)
+{
+	buf_puts(out, depth ? "{" : "");
+	put_members(out, btf, type, bytes, size, depth);
+	buf_puts(out, depth ? "}" : "");
 }
 
 static void put_elements(struct buf *out, const struct ebpf_btf *btf, uint32_t type,
@@ -151,7 +181,7 @@ static void put(struct buf *out, const struct ebpf_btf *btf, uint32_t type, cons
 	else if (ebpf_btf_kind(btf, type) == BTF_KIND_UNKN)
 		put_words(out, bytes, size);
 	else
-		put_members(out, btf, type, bytes, size, depth);
+		put_struct(out, btf, type, bytes, size, depth);
 }
 
 void typed_text(struct buf *out, const struct ebpf_btf *btf, uint32_t type, const uint8_t *bytes,
@@ -160,18 +190,33 @@ void typed_text(struct buf *out, const struct ebpf_btf *btf, uint32_t type, cons
 	put(out, btf, type, bytes, size, 0);
 }
 
+void typed_part(struct buf *out, const struct ebpf_btf *btf, uint32_t type, const uint8_t *bytes,
+	uint64_t size)
+{
+	put(out, btf, type, bytes, size, 1);
+}
+
 static void json(struct json_writer *w, const char *name, const struct ebpf_btf *btf, uint32_t type,
 	const uint8_t *bytes, uint64_t size, unsigned int depth);
+
+static void json_signed(struct json_writer *w, const char *name, int64_t n)
+{
+	json_key(w, name);
+	buf_printf(w->out, "%" PRId64, n);
+}
 
 static void json_members(struct json_writer *w, const struct ebpf_btf *btf, uint32_t type,
 	const uint8_t *bytes, uint64_t size, unsigned int depth)
 {
 	struct ebpf_btf_member m;
 	uint64_t at, bytes_of;
+	int64_t bits;
 
 	for (uint32_t n = 0; ebpf_btf_member(btf, type, n, &m); n++)
 		if (member_at(btf, &m, size, &at, &bytes_of))
 			json(w, m.name, btf, m.type, bytes + at, bytes_of, depth + 1);
+		else if (bits_at(btf, &m, bytes, size, &bits))
+			json_signed(w, m.name, bits);
 }
 
 static void json_elements(struct json_writer *w, const struct ebpf_btf *btf, uint32_t type,
@@ -182,12 +227,6 @@ static void json_elements(struct json_writer *w, const struct ebpf_btf *btf, uin
 
 	for (uint32_t i = 0; each && i < count && (i + 1) * each <= size; i++)
 		json(w, NULL, btf, element, bytes + i * each, each, depth + 1);
-}
-
-static void json_signed(struct json_writer *w, const char *name, int64_t n)
-{
-	json_key(w, name);
-	buf_printf(w->out, "%" PRId64, n);
 }
 
 static void json_compound(struct json_writer *w, const char *name, const struct ebpf_btf *btf,

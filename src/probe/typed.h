@@ -9,6 +9,9 @@
  * there are several. */
 void typed_text(struct buf *out, const struct ebpf_btf *btf, uint32_t type, const uint8_t *bytes,
 	uint64_t size);
+/* The same of a part of something: a struct has braces. */
+void typed_part(struct buf *out, const struct ebpf_btf *btf, uint32_t type, const uint8_t *bytes,
+	uint64_t size);
 /* The same as a member, or an item where `name` is NULL. */
 void typed_json(struct json_writer *w, const char *name, const struct ebpf_btf *btf, uint32_t type,
 	const uint8_t *bytes, uint64_t size);

@@ -7,9 +7,11 @@
  * meet, but for a bare `ret`: lanes that leave early would wait at a common exit for the others of
  * their warp. Those may stand at a barrier, which waits for all lanes that have not left.
  *
- * One case is left, where a single way out is also the only one out of a loop: lanes of a warp that
- * leave the loop one after another, straight to the end of the kernel, wait for the last of them
- * before the exit bodies. With a barrier in such a loop the others would wait for them.
+ * Where lanes of a warp leave a loop one after another, straight to the end of the kernel, and the
+ * others wait in that loop for all that have not left (a barrier, a vote), assemblers do have them
+ * meet behind the loop, if there is anything to do (seen with ptxas 13.0 for sm_75 and sm_90): all
+ * would wait for ever. Such ways out get nothing but a `ret`. Where more than that is between the
+ * loop and the end, lanes may wait for the others there without any probes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,13 +36,82 @@ static bool is_return(const struct ptx_statement *i)
 	return ptx_is_op(&i->op, "ret") || ptx_is(&i->op, "exit");
 }
 
+bool ptx_waits(const struct ptx_statement *i)
+{
+	static const char *const names[] = {
+		"bar", "barrier", "vote", "shfl", "match", "redux", "elect"};
+
+	for (size_t n = 0; i->kind == PTX_INSTRUCTION && n < sizeof(names) / sizeof(*names); n++)
+		if (ptx_is_op(&i->op, names[n]))
+			return true;
+	return false;
+}
+
+/* The first statement that it may lead back to; its own: it leads on. Where a computed branch leads
+ * is not looked at. */
+static size_t leads_back_to(const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	size_t at = (size_t)(i - s->statements.items), first = at;
+	const struct ptx_label *labels = s->labels.items;
+	struct ptx_token t;
+	struct ptx_text name;
+	size_t next;
+
+	if (i->kind != PTX_INSTRUCTION)
+		return at;
+	if (ptx_is_op(&i->op, "brx"))
+		return 0;
+	if (!ptx_is_op(&i->op, "bra"))
+		return at;
+	t = ptx_peek(&i->operands);
+	name = (struct ptx_text){t.text, t.size};
+	next = search_first(n, 0, s->labels.count, compare(&labels[n].name, &name) >= 0);
+	for (; next < s->labels.count && !compare(&labels[next].name, &name); next++)
+		first = labels[next].at < first ? labels[next].at : first;
+	return first;
+}
+
+/* A loop is what stands between a label and a branch back to it. */
+static int find_waiting_loops(struct ptx_splicer *s)
+{
+	size_t count = s->statements.count;
+	int32_t *in;
+	size_t *waits = calloc(count + 1, sizeof(*waits)); /* how many are before it */
+
+	s->in_waiting_loop.count = 0;
+	if (!waits || vec_reserve(&s->in_waiting_loop, count + 1)) {
+		free(waits);
+		return -ENOMEM;
+	}
+	in = s->in_waiting_loop.items;
+	memset(in, 0, (count + 1) * sizeof(*in));
+	for (size_t n = 0; n < count; n++) {
+		const struct ptx_statement *i = &s->statements.items[n];
+		size_t first = leads_back_to(s, i);
+
+		waits[n + 1] = waits[n] +
+			       (ptx_waits(i) || (s->functions_wait && i->kind == PTX_INSTRUCTION &&
+							ptx_is_op(&i->op, "call")));
+		if (first == n || waits[first] == waits[n])
+			continue;
+		in[first]++;
+		in[n + 1]--;
+	}
+	for (size_t n = 1; n <= count; n++)
+		in[n] += in[n - 1];
+	s->in_waiting_loop.count = count + 1;
+	free(waits);
+	return 0;
+}
+
 int ptx_find_labels(struct ptx_splicer *s)
 {
 	size_t open = 0; /* the first of the labels that the next instruction is behind */
 
 	s->labels.count = 0;
 	vec_foreach (i, &s->statements) {
-		struct ptx_label label = {.name = {i->op.text, i->op.size}};
+		struct ptx_label label = {
+			.name = {i->op.text, i->op.size}, .at = (size_t)(i - s->statements.items)};
 
 		if (i->kind == PTX_LABEL && vec_push(&s->labels, label))
 			return -ENOMEM;
@@ -51,7 +122,7 @@ int ptx_find_labels(struct ptx_splicer *s)
 		s->labels.items[open].leaves = true; /* the end of the body */
 	if (s->labels.count)
 		qsort(s->labels.items, s->labels.count, sizeof(struct ptx_label), by_name);
-	return 0;
+	return find_waiting_loops(s);
 }
 
 /* Scopes may each have a label of this name: then all of them. */
@@ -76,6 +147,31 @@ bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i)
 		return false;
 	label = ptx_peek(&i->operands);
 	return label.kind == PTX_WORD && label_leaves(s, (struct ptx_text){label.text, label.size});
+}
+
+bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	const struct ptx_statement *first = s->statements.items, *before = i;
+
+	if (s->in_waiting_loop.items[i - first])
+		return true;
+	while (before > first && (--before)->kind != PTX_INSTRUCTION)
+		;
+	return before->kind == PTX_INSTRUCTION && s->in_waiting_loop.items[before - first];
+}
+
+void ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i)
+{
+	struct buf *b = &s->out.text;
+
+	ptx_copy(s, from, i->start);
+	*from = i->end;
+	if (i->predicate.size) {
+		buf_puts(b, i->negated ? "@!" : "@");
+		buf_append(b, i->predicate.at, i->predicate.size);
+		buf_putc(b, ' ');
+	}
+	buf_puts(b, "ret;");
 }
 
 static void write_exit(struct ptx_splicer *s)

@@ -69,7 +69,7 @@ static void take_bound(struct ptx_function *f, const struct ptx_token *t, uint32
 	}
 }
 
-/* Directives about performance, then the body or a `;`. */
+/* Directives about performance, of which .pragma has a `;` of its own, then the body or a `;`. */
 static int read_body(struct ptx_parser *p, struct ptx_function *f)
 {
 	uint32_t *bound = NULL;
@@ -80,8 +80,11 @@ static int read_body(struct ptx_parser *p, struct ptx_function *f)
 		take_bound(f, &t, &bound);
 		if (ptx_is(&t, ".maxntid") || ptx_is(&t, ".reqntid"))
 			f->bounds_block = true;
-		else if (t.kind == PTX_STRING || ptx_is_mark(&t, ',') || ptx_is_mark(&t, '(') ||
-			 ptx_is_mark(&t, ')'))
+		else if (ptx_is(&t, ".pragma")) {
+			if (!ptx_skip_statement(&p->lexer))
+				return ptx_damaged(p, "a directive without its end", &t);
+		} else if (t.kind == PTX_STRING || ptx_is_mark(&t, ',') || ptx_is_mark(&t, '(') ||
+			   ptx_is_mark(&t, ')'))
 			continue;
 		else if (t.kind != PTX_WORD)
 			break;
@@ -98,12 +101,35 @@ static int read_body(struct ptx_parser *p, struct ptx_function *f)
 	return 0;
 }
 
+/* ".attribute(.unified(1, 2))", where there is one. */
+static bool pass_attribute(struct ptx_parser *p)
+{
+	struct ptx_token t = ptx_peek(&p->lexer);
+	size_t depth = 0;
+
+	if (!ptx_is(&t, ".attribute"))
+		return true;
+	ptx_lex(&p->lexer);
+	do {
+		t = ptx_lex(&p->lexer);
+		if (ptx_is_mark(&t, '('))
+			depth++;
+		else if (ptx_is_mark(&t, ')') && depth)
+			depth--;
+		else if (t.kind == PTX_TEXT_END || t.kind == PTX_BAD || !depth)
+			return false;
+	} while (depth);
+	return true;
+}
+
 static int read_function(struct ptx_parser *p, bool entry)
 {
 	struct ptx_function f = {.entry = entry, .linkage = p->linkage};
 	struct ptx_token t;
 	int error = 0;
 
+	if (!pass_attribute(p))
+		return ptx_damaged_here(p, "an attribute without its end");
 	t = ptx_peek(&p->lexer);
 	if (!entry && ptx_is_mark(&t, '('))
 		error = read_params(p, &f.first_result, &f.result_count);

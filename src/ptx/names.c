@@ -50,7 +50,7 @@ static bool read_name(struct ptx_names *n)
 	return !n->readable.failed && !n->plain.failed;
 }
 
-bool ptx_names_match(struct ptx_names *n, const char *glob, bool *ret_failed)
+static bool match_one(struct ptx_names *n, const char *glob, bool *ret_failed)
 {
 	if (!strcmp(glob, "*") || !fnmatch(glob, n->mangled.data, 0))
 		return true;
@@ -61,9 +61,28 @@ bool ptx_names_match(struct ptx_names *n, const char *glob, bool *ret_failed)
 	return !fnmatch(glob, buf_text(&n->readable), 0) || !fnmatch(glob, buf_text(&n->plain), 0);
 }
 
+bool ptx_names_match(struct ptx_names *n, const char *globs, bool *ret_failed)
+{
+	const char *end = strchr(globs, '\n');
+	bool found = false;
+
+	if (!end)
+		return match_one(n, globs, ret_failed);
+	for (; !found && *globs; end = strchrnul(globs, '\n')) {
+		buf_reset(&n->glob);
+		buf_append(&n->glob, globs, (size_t)(end - globs));
+		buf_putc(&n->glob, 0);
+		*ret_failed |= n->glob.failed;
+		found = !n->glob.failed && match_one(n, n->glob.data, ret_failed);
+		globs = end + (*end == '\n');
+	}
+	return found;
+}
+
 void ptx_names_release(struct ptx_names *n)
 {
 	buf_release(&n->mangled);
 	buf_release(&n->readable);
 	buf_release(&n->plain);
+	buf_release(&n->glob);
 }

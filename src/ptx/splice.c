@@ -210,6 +210,18 @@ static int read_body(struct ptx_splicer *s)
 	return 0;
 }
 
+static void write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i,
+	struct ptx_probed *probed)
+{
+	if (ptx_leaves_waiting_loop(s, i)) {
+		ptx_write_bare_leave(s, from, i);
+		s->out.unseen_exits++;
+		return;
+	}
+	ptx_write_leave(s, from, i);
+	probed->returns++;
+}
+
 /* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
 static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
@@ -239,8 +251,7 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		if (ptx_is_op(&i->op, "call"))
 			ptx_note_call(s, i);
 		if (at_exit && ptx_leaves(s, i)) {
-			ptx_write_leave(s, from, i);
-			probed->returns++;
+			write_leave(s, from, i, probed);
 			runs_off = i->predicate.size;
 		}
 		seen = memory ? ptx_memory_of(&i->op, &i->operands, &m) : PTX_NO_ACCESS;
@@ -256,7 +267,9 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		}
 	}
 	ptx_copy(s, from, i->start);
-	if (at_exit && runs_off)
+	if (at_exit && runs_off && ptx_leaves_waiting_loop(s, i))
+		s->out.unseen_exits++;
+	else if (at_exit && runs_off)
 		ptx_write_last_leave(s);
 	return 0;
 }
@@ -290,9 +303,19 @@ static void write_bound(struct ptx_splicer *s, const char **from, struct ptx_pro
 		}
 }
 
+static bool lacks_parameters(const struct ptx_splicer *s)
+{
+	uint32_t read = 0;
+
+	vec_foreach (c, &s->chosen)
+		read |= c->uses & ((1u << PTX_ARGUMENTS) - 1);
+	return s->kernel->param_count < PTX_ARGUMENTS && read >> s->kernel->param_count;
+}
+
 static int write_kernel(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
 	s->loc.size = 0;
+	s->out.short_kernels += lacks_parameters(s);
 	write_bound(s, from, probed);
 	ptx_copy(s, from, s->kernel->body.at + 1);
 	write_entry(s);
@@ -319,6 +342,17 @@ static int splice_kernel(struct ptx_splicer *s, const char **from)
 	return error;
 }
 
+static bool function_waits(const struct ptx_function *f)
+{
+	struct ptx_walk walk = ptx_walk_of(f);
+	struct ptx_statement i;
+
+	for (ptx_walk_next(&walk, &i); i.kind < PTX_BODY_END; ptx_walk_next(&walk, &i))
+		if (ptx_waits(&i))
+			return true;
+	return false;
+}
+
 /* The probes' declarations, once for the module; and its .version, which may have to be newer. */
 struct needed {
 	uint64_t declarations;
@@ -334,8 +368,10 @@ static int write_header(struct ptx_splicer *s, const struct needed *n, const cha
 	if (m->address_bits != 64)
 		return error_set(-EINVAL, "the module has addresses of %u bits", m->address_bits);
 	if (m->sm < n->sm)
-		return error_set(-EINVAL, "the probe needs sm_%u, and the module is for sm_%u",
-			n->sm, m->sm);
+		return error_set(-EINVAL,
+			"its PTX is for sm_%u, and the programs need sm_%u: compile it for sm_%u "
+			"or later",
+			m->sm, n->sm, n->sm);
 	if (m->version < n->version) {
 		ptx_copy(s, from, m->version_text.at);
 		buf_printf(b, "%u.%u", n->version / 10, n->version % 10);
@@ -417,6 +453,8 @@ static int splice_all(struct ptx_splicer *s, struct ptx_names *names, const char
 		return error_memory("spliced PTX");
 	error = s->out.is_as_before ? 0 : write_header(s, &needed, &from);
 	error = error ?: ptx_called_begin(s);
+	vec_foreach (f, &s->module.functions)
+		s->functions_wait |= !f->entry && f->has_body && function_waits(f);
 	for (size_t i = 0; !error && i < s->module.functions.count; i++) {
 		const struct ptx_function *f = &s->module.functions.items[i];
 
@@ -488,6 +526,7 @@ int ptx_splice(
 	vec_release(&s.statements);
 	vec_release(&s.labels);
 	vec_release(&s.called);
+	vec_release(&s.in_waiting_loop);
 	map_release(&s.callable);
 	buf_release(&s.entry);
 	free(s.uses);

@@ -143,7 +143,8 @@ struct ptx_probes {
 	size_t declaration_count;
 	const struct ptx_bound *bounds;
 	size_t bound_count;
-	const char *only; /* a glob that kernels have to match, too; NULL: any */
+	/* Globs, one a line, of which kernels have to match one, too; NULL: any. */
+	const char *only;
 };
 
 /* What became of a kernel that has probes. */
@@ -181,8 +182,10 @@ struct ptx_spliced {
 	bool numbers_sites;  /* a body names %xpu_sites: each of `lines` takes a number */
 	bool is_as_before;   /* nothing of any body is left: `text` is empty */
 	bool word_in_global; /* .const is full: an access to it costs more */
-	/* In functions of the module that these kernels call: not seen by probes. */
+	/* Not seen by probes: in functions of the module that these kernels call; and where lanes
+	 * that leave are waited for in a loop (leave.c). */
 	uint32_t unseen_exits, unseen_accesses;
+	uint32_t short_kernels; /* a body reads a parameter that they do not have, as 0 */
 };
 
 /*

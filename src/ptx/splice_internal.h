@@ -42,12 +42,14 @@ struct ptx_chosen {
 struct ptx_label {
 	struct ptx_text name;
 	bool leaves; /* nothing but a return is behind it */
+	size_t at;   /* which statement it is */
 };
 
 struct ptx_splicer {
 	const struct ptx_probes *probes;
 	struct ptx_module module;
 	uint32_t *uses;		   /* of each body */
+	bool functions_wait;	   /* lanes may wait for each other in what kernels call */
 	uint32_t file;		   /* number of the probes' own .file; 0: the module has no lines */
 	struct buf entry;	   /* what each kernel begins with */
 	struct map callable;	   /* functions with a body that are not in `called`, by name */
@@ -62,7 +64,9 @@ struct ptx_splicer {
 	uint32_t naming;			     /* bodies that name it */
 	struct vec(struct ptx_statement) statements; /* of its body, to its end */
 	struct vec(struct ptx_label) labels;	     /* by name; only where there is an exit body */
-	struct ptx_text loc;			     /* the .loc in effect; size 0: none */
+	/* Of each statement: whether it is in a loop in which lanes wait for each other. */
+	struct vec(int32_t) in_waiting_loop;
+	struct ptx_text loc; /* the .loc in effect; size 0: none */
 };
 
 /* Copies the text from *from up to `to`. */
@@ -109,10 +113,18 @@ int ptx_called_begin(struct ptx_splicer *s);
 void ptx_note_call(struct ptx_splicer *s, const struct ptx_statement *i);
 int ptx_count_unseen(struct ptx_splicer *s);
 
-/* Finds out behind which labels of the kernel nothing but a return is. 0 or -ENOMEM. */
+/* Finds out behind which labels of the kernel nothing but a return is, and its loops in which lanes
+ * wait. 0 or -ENOMEM. */
 int ptx_find_labels(struct ptx_splicer *s);
+/* Whether lanes wait for others of their warp there, or of their block. */
+bool ptx_waits(const struct ptx_statement *i);
 /* Whether it leaves the kernel, where its predicate holds. */
 bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i);
+/* Whether others of the warp may wait, in a loop, for the lanes that leave there: nothing must come
+ * between. */
+bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);
+/* Writes a `ret` in the place of what leaves; *from gets behind it. */
+void ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
 /* Writes the exit bodies and a `ret` in the place of what leaves; *from gets behind it. */
 void ptx_write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
 /* The same at the end of the body. */

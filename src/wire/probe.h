@@ -256,6 +256,8 @@ enum probe_fate {
 	PROBE_FATE_PATCHED,	/* amount: kernels */
 	PROBE_FATE_NOT_PATCHED, /* text: why */
 	PROBE_FATE_NO_NAMES,	/* not all kernels in its machine code are known */
+	/* amount: kernels of which programs read parameters that they do not have, as 0 */
+	PROBE_FATE_NO_PARAMETER,
 	PROBE_FATE_COUNT,
 };
 

@@ -56,6 +56,7 @@ def main():
         result(len(os.listdir(os.path.join(folder, "usr/share/man/man1"))) ==
                len([name for name in os.listdir(os.path.join(ROOT, "man")) if name.endswith(".1")]),
                "and all man pages are installed")
+        result(os.path.exists(os.path.join(folder, "usr/include/xpuprof/xpuprof_gpu.h")), "so is the header for programs in GPU kernels")
     with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as file:
         result(re.search(r"^install: .*\binstall-docs\b", file.read(), re.M), "make install installs the documents")
     print(f"1..{len(results)}")

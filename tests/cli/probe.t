@@ -104,6 +104,9 @@ def check_spliced(ptxas):
     for line in probe("--list").stdout.splitlines():
         name = line.split()[0]
         spliced = tap.run(SPLICE, SHAPES, name)
+        for sm in ARCHITECTURES:
+            found, said = wrap.assemble_text(ptxas, spliced, sm, "spliced.ptx")
+            tap.result(found.keys() == plain.keys() and found, f"{name} in kernels: ptxas takes it for sm_{sm}", said)
         found, said = wrap.assemble_text(ptxas, spliced, 90, "spliced.ptx")
         tap.result(found.keys() == plain.keys() and found, f"{name} in kernels: ptxas takes it", said)
         tap.result(all(found[k][1:] == plain[k][1:] for k in found), f"{name} in kernels: no more local memory", found)

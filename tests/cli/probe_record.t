@@ -308,7 +308,19 @@ def check_use():
                "a file that is not there ends it, and no recording is left", done.stderr)
 
 
+def check_taken():
+    """Another tool has CUPTI: there is no GPU work in the recording, and what programs found is."""
+    profile = os.path.join(FOLDER, "taken.xpu")
+    done = run("record", "--gpu-only", "--probe", "blocktime", "-o", profile, "--", TARGET, SHAPES, "launch", XPUPROF_SIM_FAULTS="subscriber-before")
+    report = json.loads(run("report", "--probes", "--json", profile).stdout)
+    losses = json.loads(run("report", "--json", profile).stdout)["losses"]
+    tap.result(not done.returncode and "3" in done.stdout.split() and total(report, "nanoseconds") == 3 * BLOCKS * THREADS,
+               "where CUPTI is taken, programs run", report["probes"], done.stderr)
+    tap.result(losses["gpu_taken"] == 1, "and it is said", losses)
+
+
 def check():
+    check_taken()
     check_blocks("launch", 3)
     check_blocks("graph", 5)
     check_blocks("contexts", 12, XPUPROF_SIM_DEVICES="2")

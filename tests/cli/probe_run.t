@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `xpuprof probe` runs eBPF programs inside the kernels of tests/targets/probed.c, on the simulated GPU: counts are those of
 # the launches, and the program's results are what they are without (it checks each bit).
+import json
 import os
 import re
 import signal
@@ -105,7 +106,7 @@ def check_tools():
 
 
 # Each way to load images, and each that a program may go.
-MODES = ["options", "file", "library", "graph", "streams", "contexts", "reset", "unload", "fork-after", "fork-before"]
+MODES = ["options", "file", "library", "graph", "streams", "contexts", "threads", "reset", "unload", "fork-after", "fork-before"]
 
 
 def check_counts(name, *command, n=None, tool="blocktime", grid=GRID, **variables):
@@ -129,6 +130,48 @@ def check_modes():
                "each device has a table", done.stdout)
     for packing in ("none", "speed", "balance", "size", "lines"):
         check_counts(f"a fatbin, {packing}", TARGET, os.path.join(DATA, f"tiny-{packing}.fatbin"), "fatbin", grid=32)
+
+
+def check_old_targets():
+    """PTX for GPUs before sm_70 gets what their instructions suffice for."""
+    with open(SHAPES, encoding="ascii") as shapes, open("old.ptx", "w", encoding="ascii") as old:
+        old.write(shapes.read().replace(".target sm_75", ".target sm_60"))
+    check_counts("PTX for sm_60 has its threads counted", TARGET, "old.ptx", "launch")
+    done, found = answer("memtrace", command=(TARGET, "old.ptx", "launch"))
+    tap.result(found and check_memtrace(found, 3) and kept(found), "and its accesses", found and sizes(found), done.stderr)
+    for tool in ("coalesce", "blocks"):
+        done, found = answer(tool, command=(TARGET, "old.ptx", "launch"))
+        tap.result(found and launches_of(done) == 3 and found["losses"]["images_unreadable"] == 1 and
+                   "its PTX is for sm_60, and the programs need sm_70: compile it for sm_70 or later" in done.stderr,
+                   f"{tool} needs more, and says so", done.stderr)
+    with open(os.path.join(tap.BUILD, "demo", "train"), "rb") as demo:
+        tap.result(b".target sm_70\n" in demo.read(), "the demo's PTX gets all programs")
+
+
+def check_captured():
+    """Graphs that are captured before, and while, programs are switched off."""
+    done = probe("--json", "blocktime", "-d", "1", command=(TARGET, SHAPES, "captured"))
+    found = json.JSONDecoder().raw_decode(done.stdout)[0] if done.stdout.startswith("{") else None
+    tap.result(found and not done.returncode and launches_of(done) == 15 and total(found, "nanoseconds") == 5 * GRID,
+               "graphs have programs while these are on, whenever they were captured", found and total(found, "nanoseconds"), done.stderr)
+    check_counts("a capture during which values are read, and results are right", TARGET, SHAPES, "captured", n=15)
+
+
+def check_many():
+    """64 programs of one object run in each kernel."""
+    done, found = answer("-e", os.path.join(OBJECTS, "many.v3.bpf.o"), "-k", "vector_add")
+    counts = {e["key"]: e["value"] for e in entries(found, "counts")} if found else {}
+    kernel = found["kernels"][0] if found else {}
+    tap.result(found and not done.returncode and launches_of(done) == 3 and kernel["programs"] == 64 and sum(counts.values()) == many(3),
+               "64 programs of one object run", counts, kernel, done.stderr)
+
+
+def many(launches):
+    """What the programs of tests/ebpf/many.bpf.c add up: each its number; warps of vector_add enter together, and one leaves in two parts."""
+    with open(os.path.join(DATA, "..", "..", "ebpf", "many.bpf.c"), encoding="ascii") as file:
+        eights = [int(n) for n in re.findall(r"^EIGHT\((\d+)\)|EIGHT\((\d+)\)", file.read()) for n in n if n]
+    numbers = [(int(f"{n}{part}{last}"), part) for n in eights for part in (1, 2) for last in range(4)]
+    return sum(launches * (WARPS + (part == 2)) * number for number, part in numbers)
 
 
 def check_lines():
@@ -178,9 +221,6 @@ def check_options():
     done, found = answer("blocktime", "-k", "none*")
     tap.result(found and not found["kernels"] and "no kernel was loaded that the programs are for" in done.stderr and launches_of(done) == 3,
                "where it names none, that is said, and the program runs", done.stderr)
-    done, found = answer("smload", "--thread")
-    loads = [sum(e["value"] for e in entries(found, "load") if e["key"] == key) for key in (0, 1)] if found else 0
-    tap.result(loads == [3 * GRID, 3 * GRID], "--thread runs a program in each thread", loads, done.stderr)
     done, found = answer("-e", "blocktime", "-e", "memtrace", "-e", "blocks")
     tap.result(found and total(found, "nanoseconds") == 3 * GRID and
                sizes(found, 1) == {4: 6 * COUNT, 64 + 4: 3 * COUNT} and len(found["records"]) == 3 * BLOCKS,
@@ -299,6 +339,9 @@ def check_killed():
 def check():
     check_tools()
     check_modes()
+    check_old_targets()
+    check_captured()
+    check_many()
     check_lines()
     check_numbers()
     check_unprobed()

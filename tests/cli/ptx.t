@@ -98,13 +98,45 @@ DONE:
 	ret;
 }
 EOF
-for arch in sm_75 sm_80 sm_90; do
-	[ "$archs" ] || {
-		skip "lanes that leave early do not wait behind a barrier in code for $arch" "ptxas (of a CUDA toolkit) is not installed"
-		continue
-	}
-	splice early.ptx exit 2>/dev/null >spliced.ptx
-	"$ptxas" -arch=$arch -o spliced.cubin spliced.ptx
-	is "$(python3 "$here/awaited_barriers.py" spliced.cubin early)" 0 "lanes that leave early do not wait behind a barrier in code for $arch"
+# So too in PTX for GPUs that kept the lanes of a warp together.
+for target in sm_75 sm_60; do
+	for arch in sm_75 sm_80 sm_90; do
+		told="lanes that leave early do not wait behind a barrier in code for $arch from PTX for $target"
+		[ "$archs" ] || {
+			skip "$told" "ptxas (of a CUDA toolkit) is not installed"
+			continue
+		}
+		sed "s/sm_75/$target/" early.ptx >target.ptx
+		splice target.ptx exit 2>/dev/null >spliced.ptx
+		"$ptxas" -arch=$arch -o spliced.cubin spliced.ptx
+		is "$(python3 "$here/awaited_barriers.py" spliced.cubin early)" 0 "$told"
+	done
+done
+
+# Lanes that leave a loop with a barrier, straight to the end: no more of its barriers are awaited than without probes.
+loop() { # NAME BODY
+	{
+		printf '.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u32 n)\n{\n'
+		printf '.reg .pred %%p<3>; .reg .b32 %%r<6>; .reg .b64 %%rd<3>;\n'
+		printf 'ld.param.u64 %%rd1, [a]; ld.param.u32 %%r4, [n]; mov.u32 %%r1, %%tid.x; mov.u32 %%r2, 0;\n'
+		printf 'mul.wide.u32 %%rd2, %%r1, 4; add.u64 %%rd2, %%rd1, %%rd2;\n'
+		echo "$2"
+	} >"loop_$1.ptx"
+}
+loop returns 'L: ld.volatile.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, %r1; @%p1 ret;
+	bar.sync 0; add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; bra L; }'
+loop two_ways 'L: bar.sync 0; ld.volatile.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, %r1; @%p1 bra D;
+	st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r4; @%p2 bra L; D: ret; }'
+loop while 'L: setp.ge.u32 %p1, %r2, %r1; @%p1 bra D; bar.sync 0; st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1; bra L; D: ret; }'
+for name in returns two_ways while; do
+	for arch in $archs; do
+		case $arch in sm_1[0-9]*) continue ;; esac # of a later encoding
+		"$ptxas" -arch=$arch -o loop.cubin loop_$name.ptx
+		splice loop_$name.ptx exit 2>/dev/null >spliced.ptx
+		"$ptxas" -arch=$arch -o spliced.cubin spliced.ptx
+		is "$(python3 "$here/awaited_barriers.py" spliced.cubin k)" "$(python3 "$here/awaited_barriers.py" loop.cubin k)" \
+			"no lane waits behind a loop with a barrier ($name) in code for $arch"
+	done
+	[ "$archs" ] || skip "no lane waits behind a loop with a barrier ($name)" "ptxas (of a CUDA toolkit) is not installed"
 done
 done_testing

@@ -24,7 +24,7 @@
 
 #include <cuda.h>
 
-enum { BLOCKS = 40, THREADS = 128, COUNT = 5000, STREAMS = 4, REPLAYS = 5, ROUNDS = 20 };
+enum { BLOCKS = 40, THREADS = 128, COUNT = 5000, STREAMS = 8, REPLAYS = 5, ROUNDS = 20 };
 
 /* clang-format off */
 #define FUNCTIONS(X) \
@@ -308,6 +308,77 @@ static void mode_streams(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* A context of its own, from its begin to its end. */
+static void *one_context(void *unused)
+{
+	CUcontext c = context_new();
+
+	for (int i = 0; i < 3; i++) {
+		CUmodule m;
+
+		run(load(&m), 2);
+		OK(d.cuModuleUnload(m));
+	}
+	OK(d.cuCtxDestroy_v2(c));
+	return NULL;
+}
+
+static void mode_threads(void)
+{
+	pthread_t threads[STREAMS];
+
+	for (int i = 0; i < STREAMS; i++)
+		pthread_create(&threads[i], NULL, one_context, NULL);
+	for (int i = 0; i < STREAMS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* A graph of one launch; `ms`: the capture takes so long. */
+static CUgraphExec capture(CUfunction f, const struct vectors *v, CUstream s, unsigned int ms)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+
+	OK(d.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	usleep(ms * 1000);
+	launch(f, v, s);
+	launches--;
+	usleep(ms * 1000);
+	OK(d.cuStreamEndCapture(s, &graph));
+	OK(d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return exec;
+}
+
+static void replay(CUgraphExec exec, const struct vectors *v, CUstream s)
+{
+	for (int i = 0; i < REPLAYS; i++, launches++) {
+		OK(d.cuGraphLaunch(exec, s));
+		OK(d.cuStreamSynchronize(s));
+		expect(v);
+	}
+}
+
+/* One graph is captured and replayed at once; then another, while two seconds pass; then both are
+ * replayed. */
+static void mode_captured(void)
+{
+	CUgraphExec first, second;
+	struct vectors v;
+	CUfunction f;
+	CUstream s;
+	CUmodule m;
+
+	context_new();
+	v = vectors_make();
+	f = load(&m);
+	OK(d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	first = capture(f, &v, s, 0);
+	replay(first, &v, s);
+	second = capture(f, &v, s, 1000);
+	replay(first, &v, s);
+	replay(second, &v, s);
+}
+
 /* One is destroyed and one is left, on each device. */
 static void mode_contexts(void)
 {
@@ -482,6 +553,8 @@ static const struct {
 	{"graph", mode_graph},
 	{"streams", mode_streams},
 	{"contexts", mode_contexts},
+	{"threads", mode_threads},
+	{"captured", mode_captured},
 	{"reset", mode_reset},
 	{"unload", mode_unload},
 	{"thin", mode_thin},

@@ -225,7 +225,8 @@ static void calls_are_those_that_the_place_has(void)
 			{MAP(1, RING), MOV(2, 12), MOV(3, 0), CALL(131), MOVX(6, 0), PUT(BPF_W, 6, 0, 7), MOVX(1, 0), MOV(2, 0), CALL(132), PUT(BPF_W, 6, 8, 7), RETURN}},
 		{"no record", "no record that", {PUT(BPF_DW, 10, -8, 0), MOVX(1, 10), ALU(BPF_ADD, 1, -8), MOV(2, 0), CALL(132), RETURN}},
 		{"a text", NULL, {VARIABLE(1, CONSTANTS, 0), CALL(501), RETURN}},
-		{"a text for numbers that are not there", "is no number", {VARIABLE(1, CONSTANTS, 0), MOV(2, 13), MOV(3, 1), CALL(6), RETURN}},
+		{"a text for texts", "a text with %s: GPU programs print numbers only", {VARIABLE(1, CONSTANTS, 0), MOV(2, 13), MOV(3, 1), CALL(6), RETURN}},
+		{"many numbers", "prints more than 3 numbers at once", {CALL(177), RETURN}},
 		{"a text that is not known", "no text that is known", {VARIABLE(1, VARIABLES, 0), CALL(501), RETURN}},
 	};
 

@@ -114,6 +114,62 @@ static void the_end_of_a_body_is_a_way_out_where_execution_comes_there(void)
 	ptx_spliced_release(&u);
 }
 
+/* How many ways out have the exit, and how many are not seen. */
+static void ways(const char *text, size_t ret[2])
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ membar.gl; // BODY\n}");
+	struct buf whole = BUF_INIT;
+	struct ptx_spliced s;
+
+	buf_printf(&whole, HEAD "%s\n", text);
+	s = splice(buf_text(&whole), &b, 1);
+	ret[0] = count(buf_text(&s.text), "// BODY");
+	ret[1] = s.unseen_exits;
+	CHECK(s.text.size > 0);
+	ptx_spliced_release(&s);
+	buf_release(&whole);
+}
+
+static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
+{
+	static const struct {
+		const char *text;
+		size_t with, without;
+	} kernels[] = {
+		{".entry k()\n{\nL:	@%p bra D;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}", 0,
+			2},
+		{".entry k()\n{\nL:	@!%p ret;\n	bar.sync 0;\n	bra.uni L;\n}", 0, 2},
+		{".entry k()\n{\n	@%q bra D;\nL:	vote.sync.all.pred %p, %p, -1;\n"
+		 "	@%p bra L;\nD:	ret;\n}",
+			1, 1},
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 0, 1},
+		/* Nobody waits in it. */
+		{".entry k()\n{\nL:	@%p bra D;\n	add.u32 %r, %r, 1;\n	bra L;\nD:	"
+		 "ret;\n}",
+			2, 0},
+		/* Nor in a loop of another place. */
+		{".entry k()\n{\nL:	@%p bra L;\n	bar.sync 0;\n	ret;\n}", 1, 0},
+		/* There is something to do behind it. */
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n	st.global.u32 [%a], 1;\n"
+		 "	ret;\n}",
+			1, 0},
+		/* What is called waits. */
+		{".func f()\n{\n	bar.sync 0;\n	ret;\n}\n"
+		 ".entry k()\n{\nL:	call f;\n	@%p bra L;\n	ret;\n}",
+			0, 1},
+		{".func f()\n{\n	ret;\n}\n.entry k()\n{\nL:	call f;\n	@%p bra "
+		 "L;\n	ret;\n}",
+			1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		size_t found[2];
+
+		ways(kernels[i].text, found);
+		CHECK(found[0] == kernels[i].with && found[1] == kernels[i].without);
+	}
+}
+
 static void words_that_only_contain_ret_are_left_alone(void)
 {
 	static const char text[] =
@@ -537,6 +593,32 @@ static void a_block_that_must_stay_possible_stands_before_the_body(void)
 	ptx_spliced_release(&s);
 }
 
+static void directives_before_a_body_may_have_ends_of_their_own(void)
+{
+	static const char text[] =
+		HEAD ".func .attribute(.unified(0x1, 0x2)) (.param .b32 r) f(.param .b32 a)\n"
+		     "{\n	ret;\n}\n"
+		     ".visible .entry k(.param .u64 a) .pragma \"nounroll\", \"used; {\"; "
+		     ".minnctapersm 1 .pragma \"nounroll\";\n{\n	ret;\n}\n";
+	static const struct ptx_bound bounds[] = {{"k", 1024}};
+	struct ptx_body b = body(PTX_AT_EXIT, DOES);
+	struct ptx_probes probes = {
+		.bodies = &b, .body_count = 1, .bounds = bounds, .bound_count = 1};
+	struct ptx_spliced s = {0};
+	struct ptx_module m;
+
+	CHECK(!ptx_module_read(text, strlen(text), &m));
+	CHECK(m.functions.count == 2 && m.functions.items[0].result_count == 1 &&
+		m.functions.items[1].has_body);
+	ptx_module_release(&m);
+	CHECK(!ptx_splice(text, strlen(text), &probes, &s));
+	CHECK(strstr(buf_text(&s.text), "\"nounroll\";\n.maxntid 1024, 1, 1\n{\n"));
+	CHECK(count(buf_text(&s.text), "membar.gl") == 1);
+	CHECK(refused(HEAD ".func .attribute(.unified(1, 2) f()\n{\n	ret;\n}\n") == -EINVAL);
+	CHECK(refused(HEAD ".entry k() .pragma \"nounroll\"\n{\n	ret;\n}\n") == -EINVAL);
+	ptx_spliced_release(&s);
+}
+
 static void old_ptx_is_raised_and_old_targets_are_refused(void)
 {
 	static const char text[] =
@@ -548,7 +630,9 @@ static void old_ptx_is_raised_and_old_targets_are_refused(void)
 	CHECK(!strncmp(buf_text(&s.text), ".version 6.2\n", 13));
 	b.sm = 70;
 	CHECK(ptx_splice(text, strlen(text), &probes, &t) == -EINVAL);
-	CHECK_TEXT(error_text(), "the probe needs sm_70, and the module is for sm_60");
+	CHECK_TEXT(error_text(),
+		"its PTX is for sm_60, and the programs need sm_70: compile it for "
+		"sm_70 or later");
 	ptx_spliced_release(&s);
 }
 
@@ -660,6 +744,7 @@ int main(void)
 	RUN(every_way_out_has_the_exit_before_a_return_of_its_own);
 	RUN(a_branch_leaves_where_nothing_but_a_return_is_behind_its_label);
 	RUN(the_end_of_a_body_is_a_way_out_where_execution_comes_there);
+	RUN(nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
 	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);
@@ -679,6 +764,7 @@ int main(void)
 	RUN(a_kernel_of_which_no_body_is_left_is_as_it_was);
 	RUN(arguments_are_read_in_pieces_that_their_alignment_allows);
 	RUN(a_block_that_must_stay_possible_stands_before_the_body);
+	RUN(directives_before_a_body_may_have_ends_of_their_own);
 	RUN(old_ptx_is_raised_and_old_targets_are_refused);
 	RUN(bodies_of_a_site_stand_in_their_order_and_the_text_is_always_the_same);
 	RUN(kernels_of_one_name_are_told_apart_by_the_text_of_their_modules);

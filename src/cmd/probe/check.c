@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* `xpuprof probe --check` and `--list`. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/probe/probe.h"
@@ -112,14 +114,17 @@ static int show_patches(const struct bodies *b)
 	return EXIT_FAILED;
 }
 
-static int check_object(
-	const struct ebpf_object *o, const struct bodies_options *options, bool as_patches)
+static int check_object(struct ebpf_object *o, const struct ebpf_tool *tool, const char *name,
+	const struct plan_options *options, bool as_patches)
 {
 	struct bodies b;
 	int status;
 
-	if (bodies_make(&b, o, options))
+	if (plan_choose_threads(o, tool, options->per_thread) ||
+		bodies_make(&b, o, &options->bodies)) {
+		error_about(-EINVAL, name);
 		return cmd_failed();
+	}
 	status = as_patches ? show_patches(&b) : show(&b);
 	bodies_release(&b);
 	return status;
@@ -137,36 +142,38 @@ int probe_list(void)
 }
 
 static int check_tool(
-	const struct ebpf_tool *tool, const struct bodies_options *options, bool as_patches)
+	const struct ebpf_tool *tool, const struct plan_options *options, bool as_patches)
 {
 	struct ebpf_object *o;
 	int status;
 
 	if (ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start)))
 		return cmd_failed();
-	status = check_object(o, options, as_patches);
+	status = check_object(o, tool, tool->name, options, as_patches);
 	ebpf_object_close(o);
 	return status;
 }
 
-static int check_file(const char *path, const struct bodies_options *options, bool as_patches)
+static int check_file(const char *path, const struct plan_options *options, bool as_patches)
 {
 	struct user user;
 	struct ebpf_object *o;
 	int error = cmd_become_caller(&user, path), status;
 
 	error = error ?: ebpf_object_open(&o, path);
+	if (error && !strstr(error_text(), path))
+		error_about(error, path);
 	if (error) {
 		status = cmd_failed();
 	} else {
-		status = check_object(o, options, as_patches);
+		status = check_object(o, NULL, path, options, as_patches);
 		ebpf_object_close(o);
 	}
 	user_release(&user);
 	return status;
 }
 
-int probe_check(const char *what, const struct bodies_options *options, bool as_patches)
+int probe_check(const char *what, const struct plan_options *options, bool as_patches)
 {
 	const struct ebpf_tool *tool = ebpf_tool_named(what);
 

@@ -119,6 +119,7 @@ static void json_losses(const struct probe_output *o, struct json_writer *w)
 	json_number(w, "unseen_exits", s->fates[PROBE_FATE_UNSEEN_EXITS]);
 	json_number(w, "modules_not_switched_on", s->fates[PROBE_FATE_NO_WORD]);
 	json_number(w, "modules_without_constant_memory", s->fates[PROBE_FATE_SLOW_WORD]);
+	json_number(w, "kernels_without_a_parameter", s->fates[PROBE_FATE_NO_PARAMETER]);
 	json_number(w, "notes_lost", l.notes);
 	json_number(w, "processes_refused", s->processes_refused);
 	json_end(w, '}');
@@ -217,7 +218,8 @@ void output_losses(struct buf *out, const struct probe_output *o)
 		"kernels that the programs are for ran without them (--kernels lists them)");
 	lost(out, s->fates[PROBE_FATE_NO_NAMES],
 		"images run without programs, and the names of their kernels were not all read");
-	lost_images(out, s, PROBE_FATE_UNREADABLE, "images could not be read, and ran as they are");
+	lost_images(out, s, PROBE_FATE_UNREADABLE,
+		"images could not be given programs, and ran as they are");
 	lost_images(out, s, PROBE_FATE_REFUSED,
 		"images with programs were refused by the driver, and ran as they are");
 	lost(out, s->fates[PROBE_FATE_SMALLER],
@@ -228,7 +230,10 @@ void output_losses(struct buf *out, const struct probe_output *o)
 	lost(out, s->fates[PROBE_FATE_UNSEEN_ACCESSES],
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
-		"places where threads end are in functions that kernels call: not seen");
+		"places where threads end are not seen: in functions that kernels call, or "
+		"straight behind loops in which threads wait");
+	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
+		"kernels have fewer parameters than programs read of them: those are 0");
 	if (o->request->kernels)
 		lost(out, tables_kernels_slower(s),
 			"kernels have fewer warps at once, or more memory of threads, with "

@@ -102,8 +102,8 @@ int cmd_probe(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_CALL('e', "ebpf", "FILE", add_object, &r,
 			"run the programs of this object file, or of this tool; may be repeated"),
-		OPTION_STRING('k', "kernels-only", "GLOB", &r.programs.plan.only,
-			"only in kernels of this name, mangled or readable"),
+		OPTION_CALL('k', "kernels-only", "GLOB", programs_add_only, &r.programs,
+			"only in kernels of this name, mangled or readable; may be repeated"),
 		OPTION_SECONDS('d', "duration", "SECONDS", &r.seconds,
 			"switch the programs off after so long; the command goes on"),
 		OPTION_SECONDS('i', "interval", "SECONDS", &r.interval,
@@ -113,7 +113,7 @@ int cmd_probe(int argc, char **argv)
 		OPTION_FLAG(0, "json", &r.json, "print JSON: all maps, as their types say"),
 		OPTION_NUMBER('n', "rows", "N", &r.rows, 1, 1000000, "rows of each table (20)"),
 		OPTION_CALL(0, "set", "NAME[KEY]=NUMBER", add_setting, &r,
-			"begin with this value in a variable, or an entry of an array"),
+			"begin with this value in a variable, or an entry of an array or hash"),
 		OPTION_CALL(0, "attach", "PROGRAM=FILE:FUNCTION", programs_add_attach, &r.programs,
 			"run this uprobe of an object file there"),
 		OPTION_CALL(0, "run", "PROGRAM=BLOCKS:THREADS", add_launch, &r,
@@ -159,7 +159,7 @@ int cmd_probe(int argc, char **argv)
 	else if (list)
 		status = probe_list();
 	else
-		status = check ? probe_check(check, &r.programs.plan.bodies, r.sanitizer)
+		status = check ? probe_check(check, &r.programs.plan, r.sanitizer)
 			       : run(&r, argc, argv, first);
 	programs_release(&r.programs);
 	return status;

@@ -21,7 +21,7 @@ struct probe_request {
 
 /* --list, --check: the exit status. */
 int probe_list(void);
-int probe_check(const char *what, const struct bodies_options *options, bool as_patches);
+int probe_check(const char *what, const struct plan_options *options, bool as_patches);
 /* Runs the command with the programs in its kernels; `command` ends with a NULL. The exit status,
  * or it ends like the command. */
 int probe_run(struct probe_request *request, char **command);

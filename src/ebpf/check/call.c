@@ -96,6 +96,8 @@ static int check_text(struct checking *c, const struct call *call, unsigned int 
 	extra = call->helper->id == HELPER_PRINTK ? text_conversions(text) : 0;
 	if (extra > PRINT_ARGUMENTS)
 		return wrong(c, call, n, "a text with more than 3 conversions");
+	if (extra && text_has_text(text))
+		return wrong(c, call, n, "a text with %s: GPU programs print numbers only");
 	for (unsigned int i = 0; i < extra; i++)
 		if (argument(c, 2 + i)->kind != VALUE_NUMBER)
 			return wrong(c, call, 2 + i, "no number");
@@ -284,6 +286,9 @@ static int check_place_of_call(
 
 	if (id == HELPER_TAIL_CALL)
 		return refuse(c, "calls another program (bpf_tail_call), which GPUs cannot do");
+	if (id == HELPER_VPRINTK)
+		return refuse(
+			c, "prints more than 3 numbers at once, which GPU programs cannot do");
 	if (!helper)
 		return refuse(c, "calls helper %d, which is unknown on GPUs", id);
 	if (misplaced)

@@ -42,6 +42,18 @@ unsigned int text_conversions(const char *text)
 	return n;
 }
 
+bool text_has_text(const char *text)
+{
+	for (; (text = strchr(text, '%')); text++) {
+		text += 1 + strspn(text + 1, "-+ #0123456789.");
+		if (*text == 's')
+			return true;
+		if (!*text)
+			return false;
+	}
+	return false;
+}
+
 int text_keep(struct checking *c, const char *text)
 {
 	char *copy;

@@ -83,5 +83,7 @@ int text_byte(const struct checking *c, const struct value *v, int64_t at);
 int text_read(const struct checking *c, const struct value *v, char *ret, size_t size);
 /* How many numbers it wants: "%lu" counts, "%%" does not. */
 unsigned int text_conversions(const char *text);
+/* Whether one of them is a text (%s). */
+bool text_has_text(const char *text);
 /* Puts it among the program's, and its number into the fact: 0 or -ENOMEM. */
 int text_keep(struct checking *c, const char *text);

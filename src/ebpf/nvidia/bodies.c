@@ -189,6 +189,31 @@ int bodies_make(struct bodies *b, const struct ebpf_object *o, const struct bodi
 	return error;
 }
 
+/*
+ * The oldest GPUs whose PTX has all instructions of a body. Locks and rings need the order that
+ * sm_70 brought to memory, and lanes that get on without each other; PTX for older GPUs keeps lanes
+ * together on newer ones, too. So the module's target is never raised.
+ */
+static unsigned int oldest_sm(const char *text)
+{
+	static const struct {
+		const char *part;
+		unsigned int sm;
+	} parts[] = {
+		{".acquire", 70},
+		{".release", 70},
+		{".relaxed", 70},
+		{".acq_rel", 70},
+		{"%xpu_lines", 70},
+		{".sys.", 60},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(text, parts[i].part))
+			return parts[i].sm;
+	return 30; /* votes of lanes that are named */
+}
+
 void body_probe(const struct body *b, struct ptx_body *ret)
 {
 	static const enum ptx_site sites[] = {
@@ -211,7 +236,7 @@ void body_probe(const struct body *b, struct ptx_body *ret)
 		.site_copies = b->site_copies,
 		.site_stride = b->site_stride,
 		.version = BODY_PTX,
-		.sm = BODY_SM,
+		.sm = oldest_sm(buf_text(&b->text)),
 	};
 }
 

@@ -13,9 +13,8 @@
 #include "ebpf/check/check.h"
 #include "ebpf/layout.h"
 
-/* The oldest PTX (major * 10 + minor) and architecture that have all instructions of a body. */
+/* The oldest PTX (major * 10 + minor) that has all instructions of a body. */
 #define BODY_PTX 63
-#define BODY_SM	 70
 
 struct body_options {
 	uint16_t program;  /* its number, which its records have */

@@ -5,21 +5,22 @@
 #include <string.h>
 
 #define FOR_EACH_TOOL(X)                                                                           \
-	X(blocktime, "how long threads are in kernels, as a histogram")                            \
-	X(blocks, "start, end and multiprocessor of each block's first thread")                    \
-	X(smload, "threads, their warps and their time on each multiprocessor")                    \
-	X(coalesce, "lines of 128 bytes that warps access, by place in the code")                  \
-	X(divergence, "lanes of a warp that access memory together")                               \
-	X(memtrace, "loads, stores and atomics, and their bytes")                                  \
-	X(memheat, "bytes accessed, by time and page of each warp's lowest lane")                  \
-	X(threadhist, "how often each thread of a grid ran")                                       \
-	X(threadscheduling, "where on the GPU threads ran")                                        \
-	X(kernelretsnoop, "when each thread left a kernel")                                        \
-	X(kernel_trace, "when each launch began to run")                                           \
-	X(launchlate, "when first blocks began, in recordings from the call that asked for them")  \
-	X(cudagraph, "how often kernels ran, replays of graphs included")
+	X(blocktime, NULL, "how long threads are in kernels, as a histogram")                      \
+	X(blocks, NULL, "start, end and multiprocessor of each block's first thread")              \
+	X(smload, "warps", "threads, their warps and their time on each multiprocessor")           \
+	X(coalesce, "warps", "lines of 128 bytes that warps access, by place in the code")         \
+	X(divergence, "warps", "lanes of a warp that access memory together")                      \
+	X(memtrace, NULL, "loads, stores and atomics, and their bytes")                            \
+	X(memheat, NULL, "bytes accessed, by time and page of each warp's lowest lane")            \
+	X(threadhist, "threads", "how often each thread of a grid ran")                            \
+	X(threadscheduling, NULL, "where on the GPU threads ran")                                  \
+	X(kernelretsnoop, "threads", "when each thread left a kernel")                             \
+	X(kernel_trace, NULL, "when each launch began to run")                                     \
+	X(launchlate, NULL,                                                                        \
+		"when first blocks began, in recordings from the call that asked for them")        \
+	X(cudagraph, NULL, "how often kernels ran, replays of graphs included")
 
-#define EMBED(name, summary_)                                                                      \
+#define EMBED(name, counts_, summary_)                                                             \
 	__asm__(".section .rodata\n"                                                               \
 		".balign 8\n"                                                                      \
 		".hidden ebpf_tool_" #name "_start\n"                                              \
@@ -35,7 +36,8 @@
 
 FOR_EACH_TOOL(EMBED)
 
-#define ROW(name, summary_) {#name, summary_, ebpf_tool_##name##_start, ebpf_tool_##name##_end},
+#define ROW(name, counts_, summary_)                                                               \
+	{#name, summary_, counts_, ebpf_tool_##name##_start, ebpf_tool_##name##_end},
 
 static const struct ebpf_tool tools[] = {FOR_EACH_TOOL(ROW)};
 

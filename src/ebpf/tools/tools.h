@@ -8,6 +8,9 @@
 
 struct ebpf_tool {
 	const char *name, *summary;
+	/* What it counts, where its figures would mean something else if its programs ran in other
+	 * threads: "warps", "threads"; NULL: they do not. */
+	const char *counts;
 	const uint8_t *start, *end; /* its object file */
 };
 

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* What entry and exit programs are called with: the first 8 bytes of each of the kernel's
- * parameters. */
+ * parameters; 0 of those that it does not have. */
 struct gpu_context {
 	__u64 args[12];
 };

@@ -16,6 +16,7 @@
 #include "preload/nvidia/hooks.h"
 #include "preload/nvidia/images.h"
 
+#define OLDEST_SM   70 /* that needs to run them: newer ones compile it, too */
 #define PATIENCE_NS 2000000000ull
 #define PAUSE_NS    100000
 
@@ -43,7 +44,7 @@ static int make_text(struct ptx_spliced *ret)
 	static struct ptx_body bodies[PROBE_BODIES_MAX]; /* with the lock */
 	struct ptx_probes all = {.bodies = bodies};
 	struct buf text = BUF_INIT;
-	unsigned int sm = 0, version = 0;
+	unsigned int sm = OLDEST_SM, version = 0;
 	int error;
 
 	for (uint32_t i = 0; i < link_to_xpuprof.plan->body_count; i++) {

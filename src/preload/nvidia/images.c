@@ -315,6 +315,8 @@ void image_send(struct image *i)
 	link_send_fate(PROBE_FATE_SPLICED, s->kernels.count, NULL);
 	if (!s->is_as_before)
 		send_unseen(s);
+	if (s->short_kernels)
+		link_send_fate(PROBE_FATE_NO_PARAMETER, s->short_kernels, NULL);
 	if (s->word_in_global)
 		link_send_module_fate(PROBE_FATE_SLOW_WORD, 1, s->module);
 }

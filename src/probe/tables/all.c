@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "probe/tables/table.h"
 #include "probe/typed.h"
+#include "probe/variables.h"
 
 #define DEVICES_MAX 64
 
@@ -78,7 +79,7 @@ static int map_json(struct json_writer *w, const struct server *s, uint32_t obje
 		if (e->thread != UINT64_MAX)
 			json_number(w, "thread", e->thread);
 		typed_json(w, "key", btf, m->key_type, values_key(&v, e), m->key_size);
-		typed_json(w, "value", btf, m->value_type, values_value(&v, e), m->value_size);
+		variables_json(w, of->object, m, values_value(&v, e));
 		json_end(w, '}');
 	}
 	json_end(w, ']');

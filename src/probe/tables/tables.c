@@ -10,6 +10,7 @@
 #include "ebpf/tools/tools.h"
 #include "probe/tables/table.h"
 #include "probe/typed.h"
+#include "probe/variables.h"
 
 #define BAR_COLUMNS 40
 
@@ -160,8 +161,7 @@ static int put_map(const struct show *show, uint32_t map)
 				m->key_size);
 			buf_puts(show->out, ": ");
 		}
-		typed_text(show->out, &o->object->btf, m->value_type, values_value(&v, e),
-			m->value_size);
+		variables_text(show->out, o->object, m, values_value(&v, e));
 		buf_putc(show->out, '\n');
 	}
 	table_rest(show, v.entries.count);
