@@ -515,7 +515,7 @@ static int decode_tracer(struct instance *i, const void *record, size_t size)
 		return -EPROTO;
 	note_api(i, c.api);
 	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
-	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
+	if (line.size && !has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
 		if (lines->size)
 			buf_putc(lines, '\n');
 		buf_puts(lines, buf_text(&line));
