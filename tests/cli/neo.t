@@ -168,8 +168,18 @@ recorded kernels XPUPROF_SIM_XE_FAULT=lost
 is "$status: $(printf '%s\n' "$err" | head -n 1)" "$was" "and ends so when it is recorded, too"
 is "$(field 'r["launches_without_work"]["failed"]')" 1 "with its launch as a failed one"
 
+for fault in closed i915 vendor; do
+	recorded kernels XPUPROF_SIM_XE_FAULT=$fault
+	has "$err" "tried to use Level Zero, which found no GPU, or none that it may open: its first call failed (0x7" \
+		"$fault: a program whose driver finds no GPU is told"
+	lacks "$err" "is not recorded" "$fault: and not as one that is not recorded"
+	is "$(loss gpu_never_connected)" 0 "$fault: nor is it counted as one"
+done
+
 # --- OpenCL
 target=$build/tests/targets/opencl
+run timeout -k 5 60 "$build/xpuprof" record -o p.xpu -- $with_libraries "$target" truth
+! cpu_side || has "$err" "uses OpenCL, and that is not recorded: its drivers found no device, or " "OpenCL without a GPU: that may be why"
 for what in truth disorder several; do
 	recorded $what
 	is "$status" 0 "OpenCL, $what: it is recorded over Intel's driver"

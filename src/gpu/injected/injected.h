@@ -75,6 +75,8 @@ int injected_finish(struct injected *s);
 bool injected_has_connected(const struct injected *s, uint32_t process);
 /* Whether it has reported this API, by its number on the wire. */
 bool injected_reports(const struct injected *s, uint32_t process, uint32_t api);
+/* What this API's first call there returned, if it failed; else 0. */
+int32_t injected_failure(const struct injected *s, uint32_t process, uint32_t api);
 /* Whether another tool held the tracer of this process image when it was joined last. */
 bool injected_is_taken(const struct injected *s, uint32_t process);
 /* Whether the tracer was taken out of this process image when it was left last. */

@@ -496,24 +496,31 @@ static void describe_tracer(
 		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
 }
 
-static void note_api(struct instance *i, uint32_t api)
+/* Of one that could not begin, too: there is nothing that is missing. */
+static int note_api(struct instance *i, const struct wire_tracer *t)
 {
 	uint64_t *state = map_get(&i->injected->connected, i->process);
 
 	if (state)
-		*state |= (uint64_t)PROCESS_REPORTS << api;
+		*state |= (uint64_t)PROCESS_REPORTS << t->api;
+	if (t->state != WIRE_TRACER_FAILED)
+		return 0;
+	return map_put(
+		&i->injected->failures, (uint64_t)i->process << 8 | t->api, (uint32_t)t->result);
 }
 
 static int decode_tracer(struct instance *i, const void *record, size_t size)
 {
 	struct buf line = BUF_INIT, *lines = &i->injected->tracer_lines;
 	struct wire_tracer c;
-	int error = 0;
+	int error;
 
 	memcpy(&c, record, sizeof(c));
 	if (c.path_size > size - sizeof(c) || c.path_size > 4096 || c.api >= WIRE_APIS)
 		return -EPROTO;
-	note_api(i, c.api);
+	error = note_api(i, &c);
+	if (error || c.state != WIRE_TRACER_REPORTS)
+		return error;
 	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
 	if (line.size && !has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
 		if (lines->size)
