@@ -146,6 +146,11 @@ sampled kernels XPUPROF_SIM_XE_FAULT=drop
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])' --stalls)" $((54 * 32 * 4)) "what the GPU does not drop is there"
 true_that "that it has dropped some is counted" test "$(loss stalls_overflows)" -gt 0
 is "$(field "$kernels")" "$out" "all kernels have their times"
+run xpuprof report --stalls p.xpu
+has "$out" "times that a GPU dropped instruction samples, and does not say how many" "the table says so"
+lacks "$out" "0 dropped by the GPU" "and not that none were dropped"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "times that a GPU dropped instruction samples" "nor does the picture keep quiet about it"
 
 sampled kernels XPUPROF_SIM_XE_FAULT=enodev
 is "$status: $(field "$kernels")" "0: $out" "a stream that ends leaves the program and its work alone"

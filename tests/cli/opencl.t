@@ -122,6 +122,16 @@ done
 run xpuprof record --opencl-times 1/4 --overhead 1 -o p.xpu -- true
 has "$err" "--opencl-times and --overhead exclude each other" "not with --overhead"
 
+# --- samples of instructions
+run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- "$targets/opencl" truth
+has "$err" "OpenCL has no samples of instructions" "with --stalls it is said that there are none"
+run xpuprof report --stalls p.xpu
+has "$out" "OpenCL has no samples of instructions" "so too by the report"
+run xpuprof annotate scale p.xpu
+has "$err" "OpenCL has no samples of instructions" "and where a kernel is asked for"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "OpenCL has no samples of instructions" "and in the picture"
+
 # --- lives of handles, order, and the end
 recorded opencl names
 is "$(field '"\n".join("%s %d" % (n, sum(k["count"] for k in r["kernels"] if k["name"] == n)) for n in ("scale", "add", "empty"))')" \

@@ -40,6 +40,7 @@ struct injected_api {
 	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what
 	 * helps. */
 	const char *const *stalls_refusals;
+	const char *no_stalls; /* what is said where it has none; NULL: it has some */
 	/* The same where the tracer just hands over fewer than it should. */
 	const char *stalls_behind;
 	/* NULL: programs that run already cannot be joined. Else the function of the library that

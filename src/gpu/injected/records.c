@@ -509,6 +509,19 @@ static int note_api(struct instance *i, const struct wire_tracer *t)
 		&i->injected->failures, (uint64_t)i->process << 8 | t->api, (uint32_t)t->result);
 }
 
+/* Once it has reported where its work runs: no samples will come of that. */
+static int note_no_stalls(struct instance *i, uint32_t api)
+{
+	struct injected *s = i->injected;
+	struct buf *lines = &s->refusal_lines;
+	const char *line = s->apis[api]->no_stalls;
+
+	if (!s->options.stalls || !line || has_line(buf_text(lines), line))
+		return 0;
+	buf_printf(lines, "%s%s", lines->size ? "\n" : "", line);
+	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(lines));
+}
+
 static int decode_tracer(struct instance *i, const void *record, size_t size)
 {
 	struct buf line = BUF_INIT, *lines = &i->injected->tracer_lines;
@@ -528,6 +541,8 @@ static int decode_tracer(struct instance *i, const void *record, size_t size)
 		buf_puts(lines, buf_text(&line));
 		error = profile_set_meta(i->injected->shared->writer, META_TRACER, buf_text(lines));
 	}
+	if (!error && line.size)
+		error = note_no_stalls(i, c.api);
 	buf_release(&line);
 	return error;
 }

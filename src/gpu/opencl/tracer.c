@@ -24,4 +24,5 @@ const struct injected_api opencl_api = {
 	.call_count = OPENCL_CALL_NUMBERS,
 	.call_index = call_index,
 	.describe_tracer = describe,
+	.no_stalls = "OpenCL has no samples of instructions",
 };
