@@ -194,4 +194,9 @@ for what in truth disorder several; do
 		"OpenCL, $what: times are those of the program's own events"
 done
 has "$(field 'r["meta"]["cupti"]')" "Intel(R) OpenCL" "the driver is Intel's"
+recorded usm
+is "$status: $out" "0: 20 20 1" "OpenCL, usm: Intel's unified memory is copied, filled and migrated"
+is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"] if "INTEL" in c["api"])')" \
+	"[('clEnqueueMemFillINTEL', 20), ('clEnqueueMemcpyINTEL', 20), ('clEnqueueMigrateMemINTEL', 1)]" "OpenCL, usm: each is a call"
+is "$(field "r['works'], $without, $losses")" "41 0 0 {}" "OpenCL, usm: with its work and its stack"
 done_testing

@@ -56,6 +56,8 @@ has "$out" '"name":"OpenCL: clEnqueueNDRangeKernel","cat":"OpenCL"' "a timeline 
 has "$out" '"name":"Kernel: scale"' "and its kernels"
 xpuprof flame -o p.svg p.xpu
 has "$(cat p.svg)" "clEnqueueNDRangeKernel" "a flame graph has both"
+has "$(cat p.svg)" "a device is no GPU: " "and says that this device is no GPU"
+has "$(cat p.svg)" " (CPU)" "but the CPU"
 run xpuprof report p.xpu
 has "$out" "clFinish at truth > wait_for_queue" "the report: which call waited"
 run xpuprof record -q --queue-times -o p.xpu -- "$targets/opencl" truth
