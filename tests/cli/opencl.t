@@ -134,6 +134,13 @@ has "$err" "OpenCL has no samples of instructions" "and where a kernel is asked 
 run xpuprof flame --view stall -o p.svg p.xpu
 has "$(cat p.svg)" "OpenCL has no samples of instructions" "and in the picture"
 
+# --- hardware counters
+if [ ! -e /dev/nvidiactl ]; then
+	run timeout -k 5 60 "$build/xpuprof" record --counters -o p.xpu -- "$targets/opencl" truth
+	has "$err" "no hardware counters: they are of NVIDIA's GPUs only" "with --counters it is said that there are none"
+	is "$(field "$losses")" "{}" "and no device is counted as one without"
+fi
+
 # --- lives of handles, order, and the end
 recorded opencl names
 is "$(field '"\n".join("%s %d" % (n, sum(k["count"] for k in r["kernels"] if k["name"] == n)) for n in ("scale", "add", "empty"))')" \
