@@ -370,7 +370,8 @@ static void launch_many(void *queue, void *kernel, int count, enum events how, v
 	}
 }
 
-/* Intel's unified memory, by functions that are looked up: prints how many commands were accepted. */
+/* Intel's unified memory, by functions that are looked up: prints how many commands were
+ * accepted. */
 static int usm(void)
 {
 	static uint8_t host[65536];
