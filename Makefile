@@ -96,7 +96,7 @@ INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(sort $(shell fi
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 # What is preloaded for probes: of the rest only what puts programs into images.
 PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]' -not -path '*/ptxas/*')) \
-	$(addprefix src/inject/,descriptor.c socket.c) $(addprefix src/base/,buf.c demangle.c error.c map.c)
+	$(addprefix src/inject/,descriptor.c dlsym.c dlsym_entry.S socket.c) $(addprefix src/base/,buf.c demangle.c error.c map.c)
 PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
 # What compiles in the place of a program's own compiler: the same without what sits in the program.
 PTXAS_SOURCES := $(wildcard src/preload/*.c src/preload/nvidia/ptxas/*.c src/ptx/*.c) \

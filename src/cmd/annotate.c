@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "export/annotate_html.h"
 #include "export/exporter.h"
+#include "view/stalls/lost.h"
 
 #define DEFAULT_FILE "profile.xpu"
 #define OTHERS_TOLD  4
@@ -28,10 +29,11 @@ static const struct option_usage usage = {
 	.command = "annotate",
 	.operands = "FILE",
 	.synopsis = "[options] KERNEL [FILE]",
-	.summary = "Shows a kernel's source and instructions with where and why its warps waited.\n"
-		   "KERNEL is its name or part of it; FILE is " DEFAULT_FILE
-		   " unless given, recorded\n"
-		   "with 'xpuprof record --stalls'.",
+	.summary =
+		"Shows a kernel's source and instructions with where and why its threads waited.\n"
+		"KERNEL is its name or part of it; FILE is " DEFAULT_FILE
+		" unless given, recorded\n"
+		"with 'xpuprof record --stalls'.",
 };
 
 struct wanted {
@@ -76,6 +78,26 @@ static void put_name(struct annotating *t, const struct kernel_sum *kernel, stru
 	buf_release(&readable);
 }
 
+static int add_lost(void *reasons, const char *sentence)
+{
+	struct buf *b = reasons;
+
+	buf_printf(b, "%s%s", b->size ? "; " : "none are in it: ", sentence);
+	return 0;
+}
+
+static int none_taken(struct annotating *t)
+{
+	struct buf reasons = BUF_INIT;
+	int error;
+
+	stalls_each_lost(t->reader, add_lost, &reasons);
+	error = error_set(-ENOENT, "no samples of instructions in '%s': %s", t->wanted->path,
+		reasons.size ? buf_text(&reasons) : "none were taken");
+	buf_release(&reasons);
+	return error;
+}
+
 static int no_samples(struct annotating *t)
 {
 	const char *refused = profile_meta(t->reader, META_STALLS_REFUSED);
@@ -85,11 +107,14 @@ static int no_samples(struct annotating *t)
 			t->wanted->path, t->range->text);
 	if (refused && *refused)
 		return error_set(-ENOENT,
-			"no samples of instructions in '%s': they were refused: %s",
+			"no samples of instructions in '%s': there are none, or they were refused: "
+			"%s",
 			t->wanted->path, refused);
-	return error_set(-ENOENT, "no samples of instructions in '%s': %s", t->wanted->path,
-		profile_meta(t->reader, META_STALLS) ? "none were taken"
-						     : "'xpuprof record --stalls' records them");
+	if (profile_meta(t->reader, META_STALLS))
+		return none_taken(t);
+	return error_set(-ENOENT,
+		"no samples of instructions in '%s': 'xpuprof record --stalls' records them",
+		t->wanted->path);
 }
 
 /* It may have run without being sampled, or be mistyped. */

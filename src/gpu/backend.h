@@ -176,6 +176,8 @@ struct gpu_backend_ops {
 	bool (*has_connected)(const struct gpu_backend *b, uint32_t process);
 	/* NULL. True when this API, by its number on the wire, was reported from there. */
 	bool (*reports)(const struct gpu_backend *b, uint32_t process, uint32_t api);
+	/* NULL. What its first call returned there, if it failed; else 0. */
+	int32_t (*failure)(const struct gpu_backend *b, uint32_t process, uint32_t api);
 	/* NULL. True when another tool held the vendor's tracer in this process image as it was
 	 * joined. */
 	bool (*is_taken)(const struct gpu_backend *b, uint32_t process);

@@ -437,6 +437,16 @@ bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api)
 	return false;
 }
 
+int32_t gpu_failure(const struct gpu *g, uint32_t process, uint32_t api)
+{
+	int32_t result = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->failure && !result)
+			result = b->ops->failure(b->backend, process, api);
+	return result;
+}
+
 bool gpu_is_probed(const struct gpu *g, uint32_t process)
 {
 	vec_foreach (b, &g->backends)

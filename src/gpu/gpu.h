@@ -79,6 +79,8 @@ int gpu_finish(struct gpu *g);
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
 /* Whether this API, by its number on the wire, was reported from there. */
 bool gpu_reports(const struct gpu *g, uint32_t process, uint32_t api);
+/* What this API's first call returned there, if it failed, so that there is no work; else 0. */
+int32_t gpu_failure(const struct gpu *g, uint32_t process, uint32_t api);
 /* Whether its driver says itself what is launched there. */
 bool gpu_is_probed(const struct gpu *g, uint32_t process);
 /* Whether another tool was in this process image when it was joined: it may be tried again. */

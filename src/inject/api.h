@@ -25,7 +25,8 @@ enum inject_follow {
 
 /* Functions that are marked so may be NULL: there is nothing to do. */
 struct inject_api {
-	bool can_join; /* programs that run already can be recorded */
+	bool can_join;	/* programs that run already can be recorded */
+	bool only_says; /* it reports no calls */
 	/* In the program's first call, where there is no recorder and the library is to sleep: what
 	 * has to be made ready then for one that comes later, if that is wanted. */
 	void (*arm)(void); /* NULL */
@@ -75,7 +76,11 @@ struct inject_api {
  * and starts the API. On failure it stays quiet. False: it is not recorded. */
 bool inject_begin(const struct inject_api *api);
 
-/* The same in a program that runs, in a thread of ours, with a socket whose other end the recorder
- * has: all of a recording. Returns when it is over: 0 if nothing of the library is in use any more,
- * so that it can be unloaded; else it has to stay, dead. */
+/* The same for an API that only says something, in a program that the library stays in: not now,
+ * but with the next one that begins, or when the program ends. The latest counts; NULL: none. */
+void inject_begin_later(const struct inject_api *api);
+
+/* The same as inject_begin in a program that runs, in a thread of ours, with a socket whose other
+ * end the recorder has: all of a recording. Returns when it is over: 0 if nothing of the library is
+ * in use any more, so that it can be unloaded; else it has to stay, dead. */
 int inject_join(const struct inject_api *api, int socket);

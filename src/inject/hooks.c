@@ -117,6 +117,11 @@ int hooks_add_exit(void)
 	return register_exit_of_page();
 }
 
+int hooks_add_last(void (*function)(void *context))
+{
+	return __cxa_atexit(function, NULL, NULL) ? -ENOMEM : 0;
+}
+
 bool hooks_remove(void)
 {
 	struct timespec pause = {.tv_nsec = 1000000};

@@ -27,6 +27,9 @@ int hooks_add(const struct hooks *hooks, bool leaves);
 /* at_exit, too, before the exit handlers that were registered until now. Where the library
  * leaves: before those that there were when the first library of ours did this. 0 or -errno. */
 int hooks_add_exit(void);
+/* In a library that stays: one more function, after the exit handlers that are registered from now
+ * on. 0 or -errno. */
+int hooks_add_last(void (*function)(void *context));
 /* They are not called any more, and nobody is in them. False: somebody is. */
 bool hooks_remove(void);
 /* Calls a function while nobody forks, as kept_unload does. */

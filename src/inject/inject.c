@@ -151,7 +151,8 @@ static enum wire_reason start_api(const struct inject_api *api)
 
 	if (reason)
 		return reason;
-	prepare_walking();
+	if (!api->only_says)
+		prepare_walking();
 	reason = api->follow_calls();
 	if (reason)
 		api->leave();
@@ -294,6 +295,38 @@ static void begin_another(const struct inject_api *api)
 	}
 }
 
+/* Which API is to begin later, and in which process that was said. */
+static const struct inject_api *later;
+static pid_t later_pid;
+
+static void begin_later(void)
+{
+	const struct inject_api *api = __atomic_exchange_n(&later, NULL, __ATOMIC_SEQ_CST);
+
+	if (api && !apis_has(api))
+		begin_another(api);
+}
+
+/* A forked child has nothing to say. */
+static void say_at_exit(void *context)
+{
+	const struct inject_api *api = __atomic_load_n(&later, __ATOMIC_SEQ_CST);
+
+	if (api && getpid() == later_pid)
+		inject_begin(api);
+}
+
+void inject_begin_later(const struct inject_api *api)
+{
+	__atomic_store_n(&later, api, __ATOMIC_SEQ_CST);
+	if (!api)
+		return;
+	if (!__atomic_exchange_n(&later_pid, getpid(), __ATOMIC_SEQ_CST))
+		(void)hooks_add_last(say_at_exit);
+	if (library.guard && is_alive())
+		inject_begin(api);
+}
+
 /* A forked child is dead, and a thread that its parent had then may have been in here. */
 bool inject_begin(const struct inject_api *api)
 {
@@ -308,6 +341,8 @@ bool inject_begin(const struct inject_api *api)
 		begin_first(api);
 	else if (!apis_has(api))
 		begin_another(api);
+	if (library.guard && is_alive())
+		begin_later();
 	begins = apis_has(api) && is_alive();
 	pthread_mutex_unlock(&beginning);
 	return begins;

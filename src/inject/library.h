@@ -77,6 +77,9 @@ struct library {
 	bool syncs;	/* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
+	/* changes: OpenCL is reported, and is built on another API that could be: work that no call
+	 * of the program's asked that one for is OpenCL's */
+	uint32_t opencl_above;
 	bool finalize;	       /* the API is to be ended, too, where that is safe */
 	uint32_t overhead;     /* millionths: the budget (bursts.h); 0: everything is recorded */
 	uint32_t times_one_in; /* of so many pieces of work one has times; 0: all have */

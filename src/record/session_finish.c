@@ -51,12 +51,29 @@ struct unseen_apis {
 	int error;
 };
 
+/* One that could not begin has done nothing with a GPU: nothing is missing. */
+static void note_failure(struct unseen_apis *u, const struct capture_api_use *use)
+{
+	int32_t result = gpu_failure(u->s->gpu, use->process, use->api);
+
+	if (result && u->count++ < UNSEEN_NAMED)
+		buf_printf(&u->s->refusals,
+			"process %" PRIu32 " tried to use %s, which found no GPU, or none that it "
+			"may open: its first call failed (%#x). 'xpuprof doctor' says what is "
+			"missing\n",
+			use->pid, use->name, (unsigned int)result);
+}
+
 static void visit_api_use(void *context, const struct capture_api_use *use)
 {
 	struct unseen_apis *u = context;
 
-	if (u->error || gpu_reports(u->s->gpu, use->process, use->api))
+	if (u->error)
 		return;
+	if (gpu_reports(u->s->gpu, use->process, use->api)) {
+		note_failure(u, use);
+		return;
+	}
 	/* One that never connected is counted with all of those. */
 	if (gpu_has_connected(u->s->gpu, use->process) && !gpu_is_probed(u->s->gpu, use->process))
 		u->error = profile_count_loss(u->s->writer, LOSS_GPU_NEVER_CONNECTED, 1);

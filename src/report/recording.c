@@ -362,8 +362,8 @@ static void put_joined(const struct report *r, struct buf *out)
 	}
 	if (line.size)
 		buf_puts(&line,
-			", which ran already: where graphs were made before is not known, and "
-			"copies in these may look like kernels");
+			", which ran already: where graphs and lists were made before is not "
+			"known, nor always what is in them");
 	field(out, "joined", line.size ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/stalls/lost.h"
 
 static void put_reason(const struct kernel_stalls *k, uint32_t reason, bool words, struct buf *b)
 {
@@ -127,7 +128,8 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 	put_period(w, b);
 	if (w->exact)
 		buf_puts(b, ", which name their launches");
-	buf_printf(b, "; %s dropped by the GPU", text_count(dropped, w->dropped));
+	if (w->dropped || !profile_loss_count(k->reader, LOSS_STALLS_OVERFLOWS))
+		buf_printf(b, "; %s dropped by the GPU", text_count(dropped, w->dropped));
 	if (w->without_code)
 		buf_printf(b, "; %s in code that the driver does not identify",
 			text_percent(share, w->without_code, w->samples));
@@ -147,6 +149,56 @@ static void put_not_sampled(const struct kernel_stalls *k, struct buf *b)
 		buf_printf(b, ": %s were due at most", text_count(due, sum));
 }
 
+static bool is_first_of_vendor(const struct kernel_stalls *k, size_t reason)
+{
+	const struct stall_names *names = k->reasons.items[reason].name.names;
+
+	for (size_t i = 0; i < reason; i++)
+		if (k->reasons.items[i].name.names == names)
+			return false;
+	return names;
+}
+
+/* Once for each vendor. */
+static void put_samples(
+	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
+{
+	for (size_t i = 0; i < k->reasons.count; i++)
+		if (is_first_of_vendor(k, i) && k->reasons.items[i].name.names->sample)
+			put(to, k->reasons.items[i].name.names->sample);
+}
+
+static void put_decoded(const struct kernel_stalls *k, const char *decoded, struct buf *b)
+{
+	bool any = false;
+
+	buf_printf(b,
+		"%sinstructions are without operands: ", strcmp(decoded, "decoded") ? "some " : "");
+	for (size_t i = 0; i < k->reasons.count; i++) {
+		const struct stall_names *names = k->reasons.items[i].name.names;
+
+		if (!is_first_of_vendor(k, i) || !names->disassembler)
+			continue;
+		buf_printf(b, "%s%s", any ? " or " : "", names->disassembler);
+		any = true;
+	}
+	buf_printf(b, "%s was not there, or did not know them",
+		any ? "" : "the vendor's disassembler");
+}
+
+struct lost_to {
+	void (*put)(void *to, const char *sentence);
+	void *to;
+};
+
+static int put_lost(void *to, const char *sentence)
+{
+	const struct lost_to *l = to;
+
+	l->put(l->to, sentence);
+	return 0;
+}
+
 void stall_text_remarks(
 	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
 {
@@ -156,11 +208,8 @@ void stall_text_remarks(
 
 	put_how_many(k, &b);
 	put(to, buf_text(&b));
-	put(to, k->windows.period_min
-			? "shares are of time: a sample is one warp of an SM, however many run "
-			  "(hardware counters add up warps)"
-			: "shares are of threads that the GPU saw where they are, as many as it "
-			  "says: moments with more of them may weigh more");
+	put_samples(k, put, to);
+	stalls_each_lost(k->reader, put_lost, &(struct lost_to){put, to});
 	if (k->latency) {
 		buf_reset(&b);
 		buf_printf(&b, "in the cycles of %s of them the scheduler issued nothing at all",
@@ -178,10 +227,7 @@ void stall_text_remarks(
 	}
 	if (decoded && strstr(decoded, "decoded")) {
 		buf_reset(&b);
-		buf_printf(&b,
-			"%sinstructions are without operands: the vendor's disassembler was not "
-			"there, or did not know them",
-			strcmp(decoded, "decoded") ? "some " : "");
+		put_decoded(k, decoded, &b);
 		put(to, buf_text(&b));
 	}
 	if (k->not_sampled.count) {

@@ -14,6 +14,7 @@
 #include "view/names/kernel_name.h"
 #include "view/names/name.h"
 #include "view/stalls/annotation_text.h"
+#include "view/stalls/lost.h"
 
 /* Rows below each kernel, and reasons in each of them. */
 #define DETAILS	       5
@@ -371,15 +372,23 @@ static void put_refusal(const struct report *r, struct buf *out, const char *tit
 	report_lines(out, "  ", "  ", report_meta(r, META_STALLS_REFUSED));
 }
 
+static int put_lost(void *to, const char *sentence)
+{
+	put_remark(to, sentence);
+	return 0;
+}
+
 static void put_nothing(const struct report *r, struct buf *out)
 {
 	if (report_meta(r, META_STALLS_REFUSED))
-		put_refusal(r, out, "No samples of instructions: they were refused");
+		put_refusal(
+			r, out, "No samples of instructions: there are none, or they were refused");
 	else if (report_meta(r, META_STALLS))
-		buf_puts(out, "\nNo samples of instructions were taken in this recording.\n");
+		buf_puts(out, "\nNo samples of instructions are in this recording.\n");
 	else
 		buf_puts(out, "\nNo samples of instructions in this recording: 'xpuprof record "
 			      "--stalls' records them.\n");
+	stalls_each_lost(r->reader, put_lost, out);
 }
 
 void report_stalls_text(const struct report *r, struct buf *out)

@@ -35,4 +35,6 @@ struct stall_names {
 	 * does not distinguish them. */
 	const char *latency_mark;
 	const struct stall_reason *reasons;
+	const char *sample;	  /* what a sample is, so that shares are of what */
+	const char *disassembler; /* what writes instructions with operands, and how it is had */
 };

@@ -158,6 +158,24 @@ static int describe_range(const struct range *range, struct view_result *v)
 	return error;
 }
 
+/* OpenCL's drivers for CPUs have devices, whose names end so (inject/opencl/devices.c). */
+static int describe_cpus(const struct profile_reader *r, struct view_result *v)
+{
+	static const char mark[] = " (CPU)";
+	uint32_t count = profile_counts(r).devices;
+
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct profile_device *d = profile_device(r, id);
+		size_t size = 0;
+		const char *name = d ? profile_string(r, d->name, &size) : NULL;
+
+		if (name && size >= sizeof(mark) - 1 &&
+			!strcmp(name + size - (sizeof(mark) - 1), mark))
+			return view_remark(v, "a device is no GPU: %.*s", (int)size, name);
+	}
+	return 0;
+}
+
 static int describe(
 	const struct profile_reader *r, const struct range *range, struct view_result *v)
 {
@@ -171,6 +189,7 @@ static int describe(
 	error = make_title(r, &v->title);
 	if (!error && range)
 		error = describe_range(range, v);
+	error = error ?: describe_cpus(r, v);
 	return error ?: copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 

@@ -39,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	20u
+#define WIRE_VERSION	21u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -472,13 +472,22 @@ struct wire_device {
 };
 
 /* Which tracer is in use. Followed by `path_size` bytes of its path. */
+enum wire_tracer_state {
+	WIRE_TRACER_REPORTS,
+	WIRE_TRACER_FAILED, /* the API could not begin, so there is nothing to report */
+	WIRE_TRACER_UNUSED, /* nothing was asked for that is recorded */
+};
+
 struct wire_tracer {
 	uint8_t type;
 	uint8_t api; /* number of the API */
-	uint8_t pad[2];
+	uint8_t state;
+	uint8_t pad;
 	uint32_t api_version;	 /* the tracer's */
 	uint32_t driver_version; /* the GPU driver's */
 	uint32_t path_size;
+	int32_t result; /* WIRE_TRACER_FAILED: of the API's first call */
+	uint32_t pad2;
 };
 
 enum wire_clock_method {

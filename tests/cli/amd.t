@@ -154,10 +154,12 @@ for how in code code_file; do
 	is "$status $(stalls "$sampled, $losses, [(k['linker_name'], k['samples']) for k in r['stalls']['kernels']]")" \
 		"0 550 0 0 True {} [('_Z6reducePfPKfi', 550)]" "$how: a kernel of a code object has its samples"
 	run xpuprof report --stalls p.xpu
+	has "$out" "a sample is one wave, of the launch that it names" "$how: what a sample is, in words for these"
 	has "$out" "reduce(float*, float const*, int)" "$how: its name"
 	has "$out" "calls.hip:14" "$how: its lines"
 	has "$out" "s_load_dword" "$how: its instructions, by our own decoding"
 	lacks "$out" "s_load_dword s" "$how: without operands"
+	has "$out" "llvm-objdump (package llvm, or ROCm's; \$XPUPROF_LLVM_OBJDUMP) was not there" "$how: and what would write them"
 	run xpuprof annotate reduce p.xpu
 	has "$out" "s_waitcnt" "$how: its code can be read"
 	run xpuprof export --to folded --view stall --weight samples p.xpu

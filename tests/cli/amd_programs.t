@@ -61,6 +61,12 @@ done
 run xpuprof export --to folded --view wall p.xpu
 has "$out" ";wait_for;hsa_signal_wait_scacquire;[waiting for the GPU]" "waits for signals are waits for the GPU"
 
+# --- OpenCL over HSA, as AMD's is: its kernels are there once, on its own calls
+run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- "$build/tests/targets/opencl_liar" amd 200
+is "$status $(field '[(k["name"], k["count"]) for k in r["kernels"]], [(c["api"], c["count"]) for c in r["calls"]]')" \
+	"0 [('kernel', 200)] [('clEnqueueNDRangeKernel', 200)]" "work of OpenCL over HSA is OpenCL's, and HSA's is not counted beside it"
+is "$(field "$without, $gpu_losses")" "0 0 {}" "with its stacks, and without losses"
+
 # --- programs that ask for much, or end badly
 for what in "queues 100000" "kernels 100000"; do
 	recorded $what

@@ -111,7 +111,7 @@ run xpuprof annotate matmul none.xpu
 is "$status" 1 "a recording without samples shows nothing"
 has "$err" "'xpuprof record --stalls' records them" "and the option is named"
 run xpuprof annotate matmul refused.xpu
-has "$err" "they were refused: the driver lets only administrators sample" "or why there are none"
+has "$err" "or they were refused: the driver lets only administrators sample" "or why there are none"
 run xpuprof annotate matmul unfinished.xpu
 is "$status" 0 "a recording that was cut short is shown"
 has "$err" "is not whole" "with a warning"

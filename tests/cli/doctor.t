@@ -311,6 +311,14 @@ on_node "$complete" --json
 is "$(summary)" "True Intel=True" "with both its work is recorded"
 is "$status" "$(printf '%s' "$out" | python3 -c 'import json, sys; print(0 if json.load(sys.stdin)["cpu"] else 1)')" "and nothing of NVIDIA's makes that fail"
 is "$(check_of opencl_drivers state)" ok "its OpenCL driver is known by its name"
+for elsewhere in "$work/none" "$work/none.icd" "$work/broken"; do
+	OCL_ICD_VENDORS=$elsewhere on_node "$complete" --json
+	is "$(check_of opencl_drivers state): $(check_of opencl_drivers step)" "limited: unset OCL_ICD_VENDORS" "a list of drivers that names none is found: $elsewhere"
+done
+for elsewhere in "$work/machine/etc/OpenCL/vendors" "$work/machine/etc/OpenCL/vendors/intel.icd" libpocl.so.2; do
+	OCL_ICD_VENDORS=$elsewhere on_node "$complete" --json
+	is "$(check_of opencl_drivers state)" ok "one that may name some is not: $elsewhere"
+done
 rm machine/dev/dri/renderD128
 on_node "$complete" --json
 is "$(check_of intel_gpus state) $(summary)" "missing False Intel=False" "a GPU whose node is not in the container is not recorded"

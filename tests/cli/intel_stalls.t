@@ -91,6 +91,11 @@ run env LD_PRELOAD="$build/sim/xe/node.so" timeout -k 5 120 "$build/xpuprof" rec
 	sh -c '"$1" kernels "$2" & "$1" kernels "$2" & wait' - "$target" "$zebin"
 is "$status: $(field 'sum(k["samples"] for k in r["stalls"]["kernels"])+'"$(loss stalls_ambiguous)")" "0: 20480" \
 	"two processes on one device: each sample is one's, or counted as ambiguous"
+run xpuprof report --stalls p.xpu
+has "$out" "instruction samples at addresses where several processes had code" "the table says so, whether or not there are others"
+lacks "$out" "were taken in this recording" "and not that there were none"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "instruction samples at addresses where several processes had code" "so does the picture"
 unset XPUPROF_SIM_ZE_TILES
 
 # Xe3p: records have whole addresses, so code of two processes is told apart that is at one address modulo 4 GiB.
@@ -114,6 +119,11 @@ is "$status: $out" "0: none" "a program's descriptors are its own, also while it
 
 recorded kernels XPUPROF_SIM_XE_FAULT=eio
 is "$(loss stalls_overflows)" 1 "what the GPU dropped is counted, though it does not say how much"
+run xpuprof report --stalls p.xpu
+has "$out" "1 time that a GPU dropped instruction samples, and does not say how many" "and said with them"
+lacks "$out" "0 dropped by the GPU" "not that it dropped none"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "1 time that a GPU dropped instruction samples" "so does their picture"
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])')" 10240 "what comes after that is read"
 
 for fault in closed eacces ebusy size version enodev; do

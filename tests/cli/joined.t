@@ -84,8 +84,8 @@ def check_twice():
             tap.result(times and 50 <= times[0] < 10000 and 0 < times[1] < times[0], "and says how long it took to leave, and what stays",
                        times, done.stderr)
             text = tap.run(tap.PROGRAM, "report", "p.xpu")
-            tap.result(f"process {program.pid}, which ran already: where graphs were made before is not known, and copies in these may"
-                       " look like kernels\n" in text and report()["meta"]["joined"] == str(program.pid),
+            tap.result(f"process {program.pid}, which ran already: where graphs and lists were made before is not known, nor always what is in"
+                       " them\n" in text and report()["meta"]["joined"] == str(program.pid),
                        "reports say that it was joined, and what is not known of it", text, report()["meta"])
             after_one = state_of(program.pid)
             tap.result(after_one[2] == ["/memfd:xpuprof-stay"] and not has_library(program.pid),

@@ -64,6 +64,41 @@ run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- python3 -c "$plugin" 
 is "$status" 0 "a plugin that brings the loader is recorded"
 is "$(field "$kernels")" "$(printf '%s\n' "$out" | grep -v -e copy -e set)" "with all its kernels"
 
+# --- a program that opens the loader itself
+cat >opens.py <<'END'
+import ctypes, sys
+handle, one = ctypes.c_void_p, ctypes.c_uint(1)
+ze = ctypes.CDLL("libze_loader.so.1")
+
+class Kernel(ctypes.Structure):
+    _fields_ = [("stype", ctypes.c_uint), ("next", handle), ("flags", ctypes.c_uint), ("name", ctypes.c_char_p)]
+
+def made(name, *arguments):
+    at = handle()
+    assert not getattr(ze, name)(*arguments, ctypes.byref(at)), name
+    return at
+
+begin = getattr(ze, sys.argv[1])
+if sys.argv[1] == "zeInitDrivers":
+    begin(ctypes.byref(one), ctypes.byref(handle()), None)
+elif begin(0):
+    sys.exit("no device")
+driver = made("zeDriverGet", ctypes.byref(one))
+device = made("zeDeviceGet", driver, ctypes.byref(one))
+context = made("zeContextCreate", driver, None)
+queue = made("zeCommandListCreateImmediate", context, device, None)
+kernel = made("zeKernelCreate", None, ctypes.byref(Kernel(0x1d, None, 0, b"opened")))
+for n in range(100):
+    assert not ze.zeCommandListAppendLaunchKernel(queue, kernel, (ctypes.c_uint * 3)(100, 1, 1), None, 0, None)
+ze.zeCommandListHostSynchronize(queue, ctypes.c_uint64(2**64 - 1))
+END
+for begin in zeInit zeInitDrivers; do
+	run timeout -k 5 60 "$build/xpuprof" record -q -o p.xpu -- python3 opens.py $begin
+	is "$status: $(field "[(k['name'], k['count']) for k in r['kernels']], $losses")" "0: [('opened', 100)] {}" \
+		"a program that finds $begin by dlsym is recorded"
+done
+is "$(field 'sum(r["works_without_stack"].values())')" 0 "with its stacks"
+
 # --- what the program sees
 run "$target" events
 alone=$out

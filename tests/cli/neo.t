@@ -146,6 +146,11 @@ sampled kernels XPUPROF_SIM_XE_FAULT=drop
 is "$(field 'sum(k["samples"] for k in r["stalls"]["kernels"])' --stalls)" $((54 * 32 * 4)) "what the GPU does not drop is there"
 true_that "that it has dropped some is counted" test "$(loss stalls_overflows)" -gt 0
 is "$(field "$kernels")" "$out" "all kernels have their times"
+run xpuprof report --stalls p.xpu
+has "$out" "times that a GPU dropped instruction samples, and does not say how many" "the table says so"
+lacks "$out" "0 dropped by the GPU" "and not that none were dropped"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "times that a GPU dropped instruction samples" "nor does the picture keep quiet about it"
 
 sampled kernels XPUPROF_SIM_XE_FAULT=enodev
 is "$status: $(field "$kernels")" "0: $out" "a stream that ends leaves the program and its work alone"
@@ -168,8 +173,18 @@ recorded kernels XPUPROF_SIM_XE_FAULT=lost
 is "$status: $(printf '%s\n' "$err" | head -n 1)" "$was" "and ends so when it is recorded, too"
 is "$(field 'r["launches_without_work"]["failed"]')" 1 "with its launch as a failed one"
 
+for fault in closed i915 vendor; do
+	recorded kernels XPUPROF_SIM_XE_FAULT=$fault
+	has "$err" "tried to use Level Zero, which found no GPU, or none that it may open: its first call failed (0x7" \
+		"$fault: a program whose driver finds no GPU is told"
+	lacks "$err" "is not recorded" "$fault: and not as one that is not recorded"
+	is "$(loss gpu_never_connected)" 0 "$fault: nor is it counted as one"
+done
+
 # --- OpenCL
 target=$build/tests/targets/opencl
+run timeout -k 5 60 "$build/xpuprof" record -o p.xpu -- $with_libraries "$target" truth
+! cpu_side || has "$err" "uses OpenCL, and that is not recorded: its drivers found no device, or " "OpenCL without a GPU: that may be why"
 for what in truth disorder several; do
 	recorded $what
 	is "$status" 0 "OpenCL, $what: it is recorded over Intel's driver"
@@ -179,4 +194,9 @@ for what in truth disorder several; do
 		"OpenCL, $what: times are those of the program's own events"
 done
 has "$(field 'r["meta"]["cupti"]')" "Intel(R) OpenCL" "the driver is Intel's"
+recorded usm
+is "$status: $out" "0: 20 20 1" "OpenCL, usm: Intel's unified memory is copied, filled and migrated"
+is "$(field 'sorted((c["api"], c["count"]) for c in r["calls"] if "INTEL" in c["api"])')" \
+	"[('clEnqueueMemFillINTEL', 20), ('clEnqueueMemcpyINTEL', 20), ('clEnqueueMigrateMemINTEL', 1)]" "OpenCL, usm: each is a call"
+is "$(field "r['works'], $without, $losses")" "41 0 0 {}" "OpenCL, usm: with its work and its stack"
 done_testing

@@ -56,6 +56,8 @@ has "$out" '"name":"OpenCL: clEnqueueNDRangeKernel","cat":"OpenCL"' "a timeline 
 has "$out" '"name":"Kernel: scale"' "and its kernels"
 xpuprof flame -o p.svg p.xpu
 has "$(cat p.svg)" "clEnqueueNDRangeKernel" "a flame graph has both"
+has "$(cat p.svg)" "a device is no GPU: " "and says that this device is no GPU"
+has "$(cat p.svg)" " (CPU)" "but the CPU"
 run xpuprof report p.xpu
 has "$out" "clFinish at truth > wait_for_queue" "the report: which call waited"
 run xpuprof record -q --queue-times -o p.xpu -- "$targets/opencl" truth
@@ -121,6 +123,23 @@ for wrong in 16 1/0 1/x 2/3 1/9999999; do
 done
 run xpuprof record --opencl-times 1/4 --overhead 1 -o p.xpu -- true
 has "$err" "--opencl-times and --overhead exclude each other" "not with --overhead"
+
+# --- samples of instructions
+run timeout -k 5 60 "$build/xpuprof" record --stalls -o p.xpu -- "$targets/opencl" truth
+has "$err" "OpenCL has no samples of instructions" "with --stalls it is said that there are none"
+run xpuprof report --stalls p.xpu
+has "$out" "OpenCL has no samples of instructions" "so too by the report"
+run xpuprof annotate scale p.xpu
+has "$err" "OpenCL has no samples of instructions" "and where a kernel is asked for"
+run xpuprof flame --view stall -o p.svg p.xpu
+has "$(cat p.svg)" "OpenCL has no samples of instructions" "and in the picture"
+
+# --- hardware counters
+if [ ! -e /dev/nvidiactl ]; then
+	run timeout -k 5 60 "$build/xpuprof" record --counters -o p.xpu -- "$targets/opencl" truth
+	has "$err" "no hardware counters: they are of NVIDIA's GPUs only" "with --counters it is said that there are none"
+	is "$(field "$losses")" "{}" "and no device is counted as one without"
+fi
 
 # --- lives of handles, order, and the end
 recorded opencl names

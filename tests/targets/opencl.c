@@ -17,6 +17,7 @@
  *	killed		a kernel that ends the program, behind others
  *	queues COUNT	makes so many queues, which all stay, and launches in each
  *	long SECONDS	launches and waits, for so long; prints how often
+ *	usm		copies, fills and migrates Intel's unified memory
  *	rate COUNT [N]	launches an empty kernel COUNT times, or one of N steps, and waits: prints nanoseconds of CPU time of
  *			this thread, and those that pass until all have ended, for each; both the least of 20 times
  *	events COUNT [N] the same, with an event for each, in a queue with profiling
@@ -379,6 +380,43 @@ static void read_times(int count, enum events how, void **events)
 			read_event(events[n]);
 }
 
+/* Intel's unified memory, by functions that are looked up: prints how many commands were
+ * accepted. */
+static int usm(void)
+{
+	static uint8_t host[65536];
+	static const uint32_t pattern = 7;
+	void *queue = make_queue(0), *memory;
+	void *(*allocate)(void *, void *, const uint64_t *, size_t, uint32_t, int32_t *);
+	int32_t (*copy)(
+		void *, uint32_t, void *, const void *, size_t, uint32_t, void *const *, void **);
+	int32_t (*fill)(
+		void *, void *, const void *, size_t, size_t, uint32_t, void *const *, void **);
+	int32_t (*migrate)(
+		void *, const void *, size_t, uint64_t, uint32_t, void *const *, void **);
+	int copies = 0, fills = 0, migrations = 0;
+
+	*(void **)&allocate =
+		cl.clGetExtensionFunctionAddressForPlatform(platform, "clDeviceMemAllocINTEL");
+	*(void **)&copy =
+		cl.clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueMemcpyINTEL");
+	*(void **)&fill =
+		cl.clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueMemFillINTEL");
+	*(void **)&migrate =
+		cl.clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueMigrateMemINTEL");
+	if (!allocate || !copy || !fill || !migrate)
+		return 77;
+	memory = allocate(context, device, NULL, sizeof(host), 64, NULL);
+	for (int n = 0; n < 20; n++) {
+		copies += !copy(queue, true, memory, host, sizeof(host), 0, NULL, NULL);
+		fills += !fill(queue, memory, &pattern, sizeof(pattern), 4096, 0, NULL, NULL);
+	}
+	migrations += !migrate(queue, memory, 4096, 1, 0, NULL, NULL);
+	wait_for_queue(queue);
+	printf("%d %d %d\n", copies, fills, migrations);
+	return 0;
+}
+
 /* The least of several runs: what else the machine does only adds to it. */
 static int rate(int count, int steps, enum events how)
 {
@@ -425,6 +463,7 @@ int main(int argc, char **argv)
 		{"fork", .alone = forks},
 		{"callbacks", .alone = callbacks},
 		{"killed", .alone = killed},
+		{"usm", .alone = usm},
 		{"queues", .of_count = many_queues},
 		{"long", .of_count = last_long},
 	};

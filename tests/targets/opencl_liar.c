@@ -32,6 +32,7 @@
  *			one has a part of its device, too; kernels go to the three by turns
  *	extensions	nothing: on the same three, each command that is not in the loader's table and a queue that is
  *			made by a function that is not, of the platform of each; prints the queues' properties
+ *	amd		nothing: it says that it is AMD's implementation, and hands each kernel to HSA, as that does
  *	cuda-first, cuda-last	nothing, and CUDA is used, too, before or afterwards: ten kernels
  *	cost		prints the nanoseconds of this thread that a launch takes, directly and through the layer
  */
@@ -40,6 +41,7 @@
 #include <time.h>
 
 #include "driver.h"
+#include "opencl_amd.h"
 #include "opencl_layers.h"
 
 #define WORK_NS	     100
@@ -124,6 +126,10 @@ static int32_t device_info(void *device, uint32_t what, size_t size, void *value
 
 static int32_t platform_info(void *p, uint32_t what, size_t size, void *value, size_t *ret_size)
 {
+	static const char amd[] = "AMD Accelerated Parallel Processing";
+
+	if (is("amd") && what == OPENCL_PLATFORM_NAME)
+		return answer(amd, sizeof(amd), size, value, ret_size);
 	return answer(p == PLATFORM ? "liar" : "else", 5, size, value, ret_size);
 }
 
@@ -204,6 +210,8 @@ static int32_t add_command(void *queue, void **event)
 static int32_t launch(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
 	const size_t *global, const size_t *local, WAITS_AND_EVENT)
 {
+	if (is("amd"))
+		under_dispatch();
 	return add_command(queue, event);
 }
 
@@ -588,6 +596,8 @@ int main(int argc, char **argv)
 	events = calloc(EVENTS, sizeof(*events));
 	if (is("cuda-first"))
 		use_cuda();
+	if (is("amd"))
+		under_open();
 	make_table();
 	load_layers(table);
 	if (is("extensions"))

@@ -55,6 +55,8 @@ $(B)/tests/targets/levelzero_plugin.so: tests/targets/levelzero.c $(B)/sim/level
 $(B)/tests/targets/amd_hsa.o: COMMON += -Isim/amd
 $(B)/tests/targets/amd_hsa: $(B)/sim/amd/libhsa-runtime64.so.1
 
+$(B)/tests/targets/opencl_liar.o: COMMON += -Isim/amd
+
 # A program that is linked with HIP's runtime, here with the simulated one.
 $(B)/tests/targets/amd.o: COMMON += -Isim/amd
 $(B)/tests/targets/amd: $(B)/sim/amd/libamdhip64.so.7

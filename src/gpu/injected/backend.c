@@ -126,6 +126,11 @@ static bool backend_reports(const struct gpu_backend *b, uint32_t process, uint3
 	return injected_reports(b->libraries, process, api);
 }
 
+static int32_t backend_failure(const struct gpu_backend *b, uint32_t process, uint32_t api)
+{
+	return injected_failure(b->libraries, process, api);
+}
+
 static bool backend_is_taken(const struct gpu_backend *b, uint32_t process)
 {
 	return injected_is_taken(b->libraries, process);
@@ -165,6 +170,7 @@ const struct gpu_backend_ops injected_backend = {
 	.finish = backend_finish,
 	.has_connected = backend_has_connected,
 	.reports = backend_reports,
+	.failure = backend_failure,
 	.is_taken = backend_is_taken,
 	.is_finalized = backend_is_finalized,
 	.stop_time = backend_stop_time,

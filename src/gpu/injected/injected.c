@@ -62,6 +62,7 @@ void injected_close(struct injected *s)
 	buf_release(&s->finalize_lines);
 	buf_release(&s->late_lines);
 	map_release(&s->connected);
+	map_release(&s->failures);
 	map_release(&s->stop_times);
 	map_release(&s->by_number);
 	map_release(&s->of_process);
@@ -419,6 +420,13 @@ bool injected_reports(const struct injected *s, uint32_t process, uint32_t api)
 	const uint64_t *state = map_get(&s->connected, process);
 
 	return state && *state & (uint64_t)PROCESS_REPORTS << api;
+}
+
+int32_t injected_failure(const struct injected *s, uint32_t process, uint32_t api)
+{
+	const uint64_t *result = map_get(&s->failures, (uint64_t)process << 8 | api);
+
+	return result ? (int32_t)*result : 0;
 }
 
 bool injected_is_taken(const struct injected *s, uint32_t process)

@@ -40,6 +40,7 @@ struct injected_api {
 	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what
 	 * helps. */
 	const char *const *stalls_refusals;
+	const char *no_stalls; /* what is said where it has none; NULL: it has some */
 	/* The same where the tracer just hands over fewer than it should. */
 	const char *stalls_behind;
 	/* NULL: programs that run already cannot be joined. Else the function of the library that
@@ -75,6 +76,8 @@ int injected_finish(struct injected *s);
 bool injected_has_connected(const struct injected *s, uint32_t process);
 /* Whether it has reported this API, by its number on the wire. */
 bool injected_reports(const struct injected *s, uint32_t process, uint32_t api);
+/* What this API's first call there returned, if it failed; else 0. */
+int32_t injected_failure(const struct injected *s, uint32_t process, uint32_t api);
 /* Whether another tool held the tracer of this process image when it was joined last. */
 bool injected_is_taken(const struct injected *s, uint32_t process);
 /* Whether the tracer was taken out of this process image when it was left last. */

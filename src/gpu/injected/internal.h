@@ -52,6 +52,7 @@ struct injected {
 	uint32_t late_count;	   /* of them, told or not */
 	uint32_t ended;		   /* instances in which the tracer ended */
 	struct map connected;	   /* processes (profile ids) that have: enum process_state */
+	struct map failures;	   /* process << 8 | API that could not begin: its result */
 	struct map stop_times;	   /* processes that went on: microseconds, the tracer's below */
 	struct map by_number;	   /* instances: number -> struct instance * */
 	struct map of_process;	   /* pid -> how many instances it has; none: not there */

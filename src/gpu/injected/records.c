@@ -496,31 +496,53 @@ static void describe_tracer(
 		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
 }
 
-static void note_api(struct instance *i, uint32_t api)
+/* Of one that could not begin, too: there is nothing that is missing. */
+static int note_api(struct instance *i, const struct wire_tracer *t)
 {
 	uint64_t *state = map_get(&i->injected->connected, i->process);
 
 	if (state)
-		*state |= (uint64_t)PROCESS_REPORTS << api;
+		*state |= (uint64_t)PROCESS_REPORTS << t->api;
+	if (t->state != WIRE_TRACER_FAILED)
+		return 0;
+	return map_put(
+		&i->injected->failures, (uint64_t)i->process << 8 | t->api, (uint32_t)t->result);
+}
+
+/* Once it has reported where its work runs: no samples will come of that. */
+static int note_no_stalls(struct instance *i, uint32_t api)
+{
+	struct injected *s = i->injected;
+	struct buf *lines = &s->refusal_lines;
+	const char *line = s->apis[api]->no_stalls;
+
+	if (!s->options.stalls || !line || has_line(buf_text(lines), line))
+		return 0;
+	buf_printf(lines, "%s%s", lines->size ? "\n" : "", line);
+	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(lines));
 }
 
 static int decode_tracer(struct instance *i, const void *record, size_t size)
 {
 	struct buf line = BUF_INIT, *lines = &i->injected->tracer_lines;
 	struct wire_tracer c;
-	int error = 0;
+	int error;
 
 	memcpy(&c, record, sizeof(c));
 	if (c.path_size > size - sizeof(c) || c.path_size > 4096 || c.api >= WIRE_APIS)
 		return -EPROTO;
-	note_api(i, c.api);
+	error = note_api(i, &c);
+	if (error || c.state != WIRE_TRACER_REPORTS)
+		return error;
 	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
-	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
+	if (line.size && !has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
 		if (lines->size)
 			buf_putc(lines, '\n');
 		buf_puts(lines, buf_text(&line));
 		error = profile_set_meta(i->injected->shared->writer, META_TRACER, buf_text(lines));
 	}
+	if (!error && line.size)
+		error = note_no_stalls(i, c.api);
 	buf_release(&line);
 	return error;
 }

@@ -50,7 +50,8 @@ static const char *const refusals[COUNTERS_REFUSALS] = {
 		"there is no room for samples of hardware counters: use a longer interval "
 		"(--counters=INTERVAL)",
 	[COUNTERS_NO_DRIVER] =
-		"no hardware counters: no GPU or no NVIDIA driver was found (see 'xpuprof doctor')",
+		"no hardware counters: they are of NVIDIA's GPUs only, and none or no driver of "
+		"these was found (see 'xpuprof doctor')",
 	[COUNTERS_NO_CUPTI] = "no hardware counters: no CUPTI that samples them was found (CUDA "
 			      "12.6 or later has "
 			      "it); set $CUDA_HOME",
@@ -112,11 +113,14 @@ static int add_line(struct counters *c, const char *line, int32_t result)
 	return profile_set_meta(c->writer, META_COUNTERS_REFUSED, buf_text(&c->lines));
 }
 
-/* A device is counted each time, a reason gets one line. */
+/* A device is counted each time, a reason gets one line. Where there is no driver, there is no
+ * device either. */
 static int refuse(struct counters *c, uint32_t refusal, int32_t result)
 {
 	uint32_t bit = 1u << refusal;
-	int error = profile_count_loss(c->writer, LOSS_COUNTS_REFUSED, 1);
+	int error = refusal == COUNTERS_NO_DRIVER
+			    ? 0
+			    : profile_count_loss(c->writer, LOSS_COUNTS_REFUSED, 1);
 
 	if (error || c->refused & bit)
 		return error;

@@ -11,10 +11,11 @@ static uint32_t call_index(uint32_t call)
 	return call;
 }
 
-/* The path is the implementation's own name and version. */
+/* The path is the implementation's own name and version, once one is used. */
 static void describe(const struct wire_tracer *t, struct buf *b)
 {
-	buf_puts(b, "OpenCL layer over ");
+	if (t->path_size)
+		buf_puts(b, "OpenCL layer over ");
 }
 
 const struct injected_api opencl_api = {
@@ -23,4 +24,5 @@ const struct injected_api opencl_api = {
 	.call_count = OPENCL_CALL_NUMBERS,
 	.call_index = call_index,
 	.describe_tracer = describe,
+	.no_stalls = "OpenCL has no samples of instructions",
 };

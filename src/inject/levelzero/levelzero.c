@@ -2,10 +2,9 @@
 /*
  * Level Zero as one of the library's APIs (inject/api.h).
  *
- * Nothing loads a tool into programs that use Level Zero. So the library is preloaded, and the
- * program's first call, zeInit, finds ours. Once the loader's own has returned, its tracing layer
- * is asked to call us back. That layer is there if the recorder has set its variable, or is
- * switched on in a program that is joined (running.c).
+ * It begins with the program's first call (begin.c). Once the loader's own has returned, its
+ * tracing layer is asked to call us back. That layer is there if the recorder has set its variable,
+ * or is switched on in a program that is joined (running.c).
  *
  * Such a program is left when nothing of ours is in the driver any more: no command that signals
  * one of our events goes on, and no recorded list has one. Until then calls are traced.
@@ -32,27 +31,9 @@ static struct {
 	void *handle; /* NULL: there is none */
 	bool enabled;
 	uint32_t inside; /* threads in calls that wait */
-	void *loader;	 /* a reference to it; NULL: it is found without */
 } tracer;
 
-__attribute__((visibility("default"))) int32_t zeInit(uint32_t flags);
-__attribute__((visibility("default"))) int32_t zeInitDrivers(
-	uint32_t *count, void **drivers, void *desc);
-
 void *xpuprof_join_levelzero_run(int socket);
-
-/* The loader's, behind ours. It is not behind ours where only a plugin is linked with it, that was
- * opened by itself (RTLD_LOCAL): then it is the one that has been loaded. */
-void *loader_symbol(const char *name)
-{
-	void *at = dlsym(RTLD_NEXT, name);
-
-	if (at)
-		return at;
-	if (!tracer.loader)
-		tracer.loader = dlopen(LEVELZERO_LOADER_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-	return tracer.loader ? dlsym(tracer.loader, name) : NULL;
-}
 
 bool tracer_register(const char *name, levelzero_callback *before, levelzero_callback *after)
 {
@@ -256,12 +237,11 @@ static bool release(void)
 	signals_release();
 	copies_release();
 	code_release();
-	if (tracer.loader)
-		dlclose(tracer.loader);
+	loader_release();
 	return true;
 }
 
-static const struct inject_api api = {
+const struct inject_api levelzero_inject = {
 	.start = start,
 	.follow_calls = follow_calls,
 	.drain = drain,
@@ -274,32 +254,8 @@ static const struct inject_api api = {
 	.release = release,
 };
 
-/* --- where programs begin */
-
-int32_t zeInit(uint32_t flags)
-{
-	int32_t (*next)(uint32_t), result;
-
-	*(void **)&next = loader_symbol("zeInit");
-	result = next ? next(flags) : LEVELZERO_UNINITIALIZED;
-	if (!result)
-		inject_begin(&api);
-	return result;
-}
-
-int32_t zeInitDrivers(uint32_t *count, void **drivers, void *desc)
-{
-	int32_t (*next)(uint32_t *, void **, void *), result;
-
-	*(void **)&next = loader_symbol("zeInitDrivers");
-	result = next ? next(count, drivers, desc) : LEVELZERO_UNSUPPORTED;
-	if (!result)
-		inject_begin(&api);
-	return result;
-}
-
 /* What unloads the library, NULL: it stays (inject/join_entry.h). */
 void *xpuprof_join_levelzero_run(int socket)
 {
-	return inject_join(&api, socket) ? NULL : hooks_unload();
+	return inject_join(&levelzero_inject, socket) ? NULL : hooks_unload();
 }

@@ -3,6 +3,7 @@
  * Level Zero in the injected library: a tracer of the loader's, which calls back before and after
  * each call that is followed.
  *
+ *	begin.c       where programs begin
  *	levelzero.c   begin and end; the tracer
  *	commands.c    commands, each described, and waits: the launch path
  *	copies.c      where copies go, and how much they copy
@@ -31,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/api.h"
 #include "inject/bursts.h"
 #include "inject/device_clock.h"
 #include "inject/launches.h"
@@ -41,6 +43,7 @@
 #include "vendor/intel/calls.h"
 
 extern struct levelzero_functions levelzero;
+extern const struct inject_api levelzero_inject;
 
 /* Has the loader call these before or after a call, "CommandListCreate": false, it does not know
  * it. */
@@ -54,8 +57,10 @@ void ends_register(void);
 void runs_register(void);
 void signals_register(void);
 void code_register(void);
-/* A function of the loader's; NULL: it has none of this name. */
+/* begin.c: a function of the loader's; NULL: it has none of this name. */
 void *loader_symbol(const char *name);
+/* Lets go of it, in a program that goes on. */
+void loader_release(void);
 /* The thread is in a call that may take long. */
 void tracer_enters(void);
 void tracer_leaves(void);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inject/opencl/opencl.h"
+#include "vendor/opencl/opencl.h"
 
 struct device devices[DEVICES_MAX];
 
@@ -57,6 +58,13 @@ static void name_platform(struct device *d)
 		d->platform_name[size] = '\0';
 }
 
+/* Its work is to be reported once: here, where its calls are. */
+static void note_built_on(const struct device *d)
+{
+	if (!strncmp(d->platform_name, OPENCL_PLATFORM_ON_HSA, sizeof(OPENCL_PLATFORM_ON_HSA) - 1))
+		__atomic_store_n(&library.opencl_above, 1, __ATOMIC_SEQ_CST);
+}
+
 static void describe(struct device *d, uint32_t index, void *device)
 {
 	uint32_t mhz = 0;
@@ -68,6 +76,7 @@ static void describe(struct device *d, uint32_t index, void *device)
 	ask(device, OPENCL_DEVICE_PLATFORM, &d->platform, sizeof(d->platform));
 	name_device(d);
 	name_platform(d);
+	note_built_on(d);
 	r->type = WIRE_DEVICE;
 	r->number = OPENCL_API * WIRE_API_DEVICES + index;
 	ask(device, OPENCL_DEVICE_MAX_COMPUTE_UNITS, &r->sm_count, sizeof(r->sm_count));

@@ -330,6 +330,12 @@ static int32_t hsa_result(uint8_t number, const struct rocprofiler_call_data *da
 	return result;
 }
 
+/* OpenCL is reported, and asks HSA for its work: only HIP's is ours then. */
+static bool is_below_another(void)
+{
+	return __atomic_load_n(&library.opencl_above, __ATOMIC_RELAXED);
+}
+
 /* Most of them only change a signal: their stacks are not worth walking. */
 void on_hsa_call(struct rocprofiler_call_record r, uint64_t *user_data, void *data)
 {
@@ -340,7 +346,9 @@ void on_hsa_call(struct rocprofiler_call_record r, uint64_t *user_data, void *da
 	if (!is_alive() || r.operation < 0 || r.operation >= OPERATIONS_MAX)
 		return;
 	number = numbers[table][r.operation];
-	if (number && r.phase == ROCPROFILER_PHASE_ENTER && waits(number)) {
+	if (is_below_another() && r.phase == ROCPROFILER_PHASE_ENTER) {
+		hsa_is_not_alone();
+	} else if (number && r.phase == ROCPROFILER_PHASE_ENTER && waits(number)) {
 		enter(number, r.payload, user_data, frame);
 	} else if (number && r.phase == ROCPROFILER_PHASE_ENTER && !current.open.correlation) {
 		inside_hsa.number = number;
@@ -376,7 +384,7 @@ int on_request(uint64_t thread, uint64_t context, int32_t kind, int32_t operatio
 	uint64_t internal, uint64_t *external, void *data)
 {
 	*external = NOT_RECORDED;
-	if (!is_alive() || !is_recording())
+	if (!is_alive() || !is_recording() || (is_below_another() && !current.open.correlation))
 		return 0;
 	if (!current.open.correlation && inside_hsa.number)
 		open_hsa_call(__builtin_frame_address(0));

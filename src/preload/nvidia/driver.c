@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "inject/dlsym.h"
 #include "preload/nvidia/hooks.h"
 
 struct driver driver;
@@ -13,7 +14,7 @@ static bool complete;
 void *driver_symbol(const char *name)
 {
 	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void *symbol = handle ? real_dlsym(handle, name) : NULL;
+	void *symbol = handle ? dlsym_real(handle, name) : NULL;
 
 	/* It stays, as the program has it. */
 	if (handle)

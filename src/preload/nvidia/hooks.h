@@ -89,5 +89,3 @@ EXPORT cu_result cuDevicePrimaryCtxReset_v2(cu_device device);
 void *hook_real(enum hook hook);
 /* The real function, as one of this type. */
 #define REAL(name) ((__typeof__(&name))hook_real(HOOK_##name))
-/* The C library's dlsym. */
-void *real_dlsym(void *handle, const char *name);

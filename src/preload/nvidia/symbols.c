@@ -2,14 +2,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "inject/dlsym.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/hooks.h"
-
-#if defined(__x86_64__)
-#define OLDEST_GLIBC "GLIBC_2.2.5"
-#else
-#define OLDEST_GLIBC "GLIBC_2.17"
-#endif
 
 #define SINCE_12 12000 /* from here on this name is the function with five arguments */
 
@@ -23,27 +18,6 @@ static struct {
 	HOOKS(HOOK_ROW)
 #undef HOOK_ROW
 };
-
-/* dlsym.S */
-extern void *(*preload_next_dlsym)(void *, const char *);
-void *preload_dlsym(void *handle, const char *name);
-
-/* The constructors of other libraries may come before. */
-__attribute__((constructor)) static void find_dlsym(void)
-{
-	void *next = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-
-	if (!preload_next_dlsym)
-		*(void **)&preload_next_dlsym =
-			next ? next : dlvsym(RTLD_NEXT, "dlsym", OLDEST_GLIBC);
-}
-
-void *real_dlsym(void *handle, const char *name)
-{
-	if (!preload_next_dlsym)
-		find_dlsym();
-	return preload_next_dlsym ? preload_next_dlsym(handle, name) : NULL;
-}
 
 static bool is_ours(const void *function)
 {
@@ -69,7 +43,7 @@ void *hook_real(enum hook hook)
 
 	if (real || __atomic_load_n(&hooks[hook].absent, __ATOMIC_RELAXED))
 		return real;
-	note_real(hook, real_dlsym(RTLD_NEXT, hooks[hook].name));
+	note_real(hook, dlsym_real(RTLD_NEXT, hooks[hook].name));
 	note_real(hook, driver_symbol(hooks[hook].name));
 	real = __atomic_load_n(&hooks[hook].real, __ATOMIC_ACQUIRE);
 	if (!real && driver_symbol("cuInit"))
@@ -77,17 +51,13 @@ void *hook_real(enum hook hook)
 	return real;
 }
 
-/* What dlsym is to return; NULL: what it returns without us. Only real_dlsym is called here, as
- * programs look names up from wherever they are. */
-void *preload_dlsym(void *handle, const char *name)
+void *dlsym_instead(void *handle, const char *name)
 {
-	if (!preload_next_dlsym)
-		find_dlsym();
-	if (!name || name[0] != 'c' || name[1] != 'u')
+	if (name[0] != 'c' || name[1] != 'u')
 		return NULL;
 	for (int i = 0; i < HOOK_COUNT; i++)
 		if (!strcmp(hooks[i].name, name)) {
-			void *real = real_dlsym(handle, name);
+			void *real = dlsym_real(handle, name);
 
 			note_real((enum hook)i, real);
 			return real ? hooks[i].ours : NULL;

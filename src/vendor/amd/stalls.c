@@ -24,4 +24,7 @@ static const struct stall_reason reasons[] = {
 const struct stall_names amd_stalls = {
 	.prefixes = prefixes,
 	.reasons = reasons,
+	.disassembler = "llvm-objdump (package llvm, or ROCm's; $XPUPROF_LLVM_OBJDUMP)",
+	.sample = "a sample is one wave, of the launch that it names: shares are of waves, and a "
+		  "moment with more of them may weigh more",
 };

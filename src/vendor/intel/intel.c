@@ -45,8 +45,12 @@ const struct vendor vendor_intel = {
 	.driver_probes = probes,
 	.code_format = "zebin",
 	.stalls = &intel_stalls,
-	.unseen = "it found zeInit by dlsym or is linked to a driver, or its loader has no tracing "
-		  "layer, or it ran already, with a loader before 1.20 or with CUDA beside it",
+	.unseen =
+		"it is linked to a driver or has the loader linked in, or its loader has no "
+		"tracing layer, or nothing was preloaded, as in a program with other rights than "
+		"its user's (setuid) or a cleared environment ('xpuprof record -p' records these, "
+		"with a loader from 1.20 on), or it ran already, with a loader before 1.20 or "
+		"with CUDA beside it",
 	.api = LEVELZERO_API,
 	.features = features,
 };

@@ -16,4 +16,10 @@ static const char *const prefixes[] = {INTEL_STALL_PREFIX, NULL};
 #define REASON(number, name, words, class, issuing) [number] = {#name, words, class, issuing},
 static const struct stall_reason reasons[] = {INTEL_STALLS(REASON){NULL}};
 
-const struct stall_names intel_stalls = {.prefixes = prefixes, .reasons = reasons};
+const struct stall_names intel_stalls = {
+	.prefixes = prefixes,
+	.reasons = reasons,
+	.disassembler = "libiga64 (package libigc2; $XPUPROF_LIBIGA64)",
+	.sample = "shares are of threads that the GPU saw where they are, as many as it says: "
+		  "moments with more of them may weigh more",
+};

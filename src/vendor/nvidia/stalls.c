@@ -50,4 +50,7 @@ const struct stall_names nvidia_stalls = {
 	.prefixes = prefixes,
 	.latency_mark = "_not_issued",
 	.reasons = reasons,
+	.disassembler = "nvdisasm, of a CUDA toolkit (in $PATH, $CUDA_HOME or $XPUPROF_NVDISASM)",
+	.sample = "shares are of time: a sample is one warp of an SM, however many run (hardware "
+		  "counters add up warps)",
 };

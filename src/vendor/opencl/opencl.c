@@ -33,8 +33,11 @@ const struct vendor vendor_opencl = {
 	.launching_calls = launching_calls,
 	.libraries = libraries,
 	.other_drivers = opencl_drivers,
-	.unseen = "its loader knows no layers, as that of the CUDA toolkit, or it is linked to a "
-		  "driver, or it ran already",
+	.unseen = "its drivers found no device, or its loader knows no layers, as that of the CUDA "
+		  "toolkit, or had not their "
+		  "variable (" OPENCL_LAYERS_VARIABLE "), as in a program with other rights than "
+		  "its user's (setuid) or a cleared environment, or it is linked to a driver, or "
+		  "it ran already",
 	.api = OPENCL_API,
 	.injection_variable = OPENCL_LAYERS_VARIABLE,
 	.features = features,

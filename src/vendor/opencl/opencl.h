@@ -13,5 +13,8 @@ extern const struct vendor vendor_opencl;
  * driver. */
 #define OPENCL_LAYERS_VARIABLE "OPENCL_LAYERS"
 
+/* AMD's implementation asks HSA, which AMD's tracer reports as well. */
+#define OPENCL_PLATFORM_ON_HSA "AMD Accelerated Parallel Processing"
+
 /* Beginnings of the file names of implementations. */
 extern const char *const opencl_drivers[];

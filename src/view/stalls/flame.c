@@ -16,6 +16,7 @@
 #include "view/fold/missing.h"
 #include "view/fold/slice_sums.h"
 #include "view/stalls/kept.h"
+#include "view/stalls/lost.h"
 #include "view/stalls/stall_tree.h"
 
 struct stall_flame {
@@ -244,11 +245,17 @@ static int add_refusals(struct view_result *v, const char *what, const char *lin
 	return error;
 }
 
+static int add_lost(void *to, const char *sentence)
+{
+	return view_remark(to, "%s", sentence);
+}
+
 /* Why there are none, or not all. */
 static int describe_sampling(
 	const struct profile_reader *r, const struct stalls_counts *c, struct view_result *v)
 {
 	const char *refused = profile_meta(r, META_STALLS_REFUSED);
+	int error = 0;
 
 	if (!c->samples) {
 		v->lacking = "samples of instructions";
@@ -257,12 +264,13 @@ static int describe_sampling(
 				  : "'xpuprof record --stalls' records them";
 	}
 	if (refused)
-		return add_refusals(v,
+		error = add_refusals(v,
 			c->windows ? "not all instructions were" : "instructions were not",
 			refused);
-	return c->windows ? 0
-			  : view_remark(v,
-				    "instructions were not sampled: see xpuprof record --stalls");
+	else if (!c->windows && !profile_meta(r, META_STALLS))
+		error = view_remark(
+			v, "instructions were not sampled: see xpuprof record --stalls");
+	return error ?: stalls_each_lost(r, add_lost, v);
 }
 
 int stall_flame_describe_none(const struct profile_reader *r, struct view_result *v)

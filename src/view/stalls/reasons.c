@@ -38,7 +38,7 @@ static bool cut_mark(struct stall_name *n, const char *mark)
 /* As one vendor would have it. */
 static struct stall_name parse(const struct stall_names *names, const char *text)
 {
-	struct stall_name n = {.name = text + prefix_size(names, text)};
+	struct stall_name n = {.name = text + prefix_size(names, text), .names = names};
 
 	n.name_size = strlen(n.name);
 	n.latency = cut_mark(&n, names->latency_mark);

@@ -24,6 +24,7 @@ struct stall_name {
 	 * stall. These samples are also counted without this mark, under the same reason: they
 	 * are a part of those, not more of them. */
 	bool latency;
+	const struct stall_names *names; /* the vendor's; NULL: not known whose it is */
 };
 
 /* Never fails; the text has to outlive the result. */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/io.h"
 #include "vendor/opencl/opencl.h"
@@ -120,17 +121,54 @@ static void report_drivers(const struct doctor *d, const char *list, struct find
 	buf_release(&steps);
 }
 
+static int count_driver_files(const char *path)
+{
+	struct dirent *entry;
+	DIR *folder = opendir(path);
+	int count = 0;
+
+	while (folder && (entry = readdir(folder)))
+		count += is_driver_file(entry);
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* A folder of such files, one of them, or a library. Of one that has no folder the loader asks the
+ * system's. */
+static bool names_drivers(const char *elsewhere)
+{
+	struct stat st;
+
+	if (stat(elsewhere, &st))
+		return !strchr(elsewhere, '/');
+	return !S_ISDIR(st.st_mode) || count_driver_files(elsewhere);
+}
+
+static void check_elsewhere(struct doctor *d, const char *elsewhere, struct finding *f)
+{
+	if (names_drivers(elsewhere)) {
+		finding_is(f, FINDING_OK, "$OCL_ICD_VENDORS names '%s'", elsewhere);
+		return;
+	}
+	d->opencl = false;
+	finding_is(f, FINDING_LIMITED,
+		"$OCL_ICD_VENDORS names '%s', where no driver is named: programs find no device",
+		elsewhere);
+	finding_step(f, "unset OCL_ICD_VENDORS");
+}
+
 static void check_drivers(struct doctor *d, struct finding *f)
 {
 	const char *elsewhere = getenv("OCL_ICD_VENDORS");
 	struct buf list = BUF_INIT;
-	int count = list_drivers(d, &list);
 
-	if (elsewhere && *elsewhere)
-		finding_is(f, FINDING_OK, "$OCL_ICD_VENDORS names '%s'", elsewhere);
-	else
-		report_drivers(d, buf_text(&list), f);
-	d->opencl &= count || (elsewhere && *elsewhere);
+	if (elsewhere && *elsewhere) {
+		check_elsewhere(d, elsewhere, f);
+		return;
+	}
+	d->opencl &= list_drivers(d, &list) != 0;
+	report_drivers(d, buf_text(&list), f);
 	buf_release(&list);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlsym, before the C library's: names of the driver's functions lead to ours (symbols.c), all others
- * leave by a jump. The C library takes RTLD_NEXT relative to who calls it, which has to stay who
- * called us.
+ * dlsym, before the C library's: what dlsym_before returns is the answer; where that is nothing,
+ * it leaves by a jump. The C library takes RTLD_NEXT relative to who calls it, which has to stay
+ * who called us.
  */
 	.section .note.GNU-stack, "", %progbits
 	.text
 	.globl dlsym
 	.type dlsym, %function
-	.hidden preload_dlsym
-	.hidden preload_next_dlsym
+	.hidden dlsym_before
+	.hidden dlsym_next
 
 #if defined(__x86_64__)
 dlsym:
@@ -20,7 +20,7 @@ dlsym:
 	.cfi_adjust_cfa_offset 8
 	sub $8, %rsp
 	.cfi_adjust_cfa_offset 8
-	call preload_dlsym
+	call dlsym_before
 	add $8, %rsp
 	.cfi_adjust_cfa_offset -8
 	pop %rsi
@@ -29,7 +29,7 @@ dlsym:
 	.cfi_adjust_cfa_offset -8
 	test %rax, %rax
 	jne 1f
-	jmp *preload_next_dlsym(%rip)
+	jmp *dlsym_next(%rip)
 1:	ret
 	.cfi_endproc
 #elif defined(__aarch64__)
@@ -40,7 +40,7 @@ dlsym:
 	.cfi_rel_offset x29, 0
 	.cfi_rel_offset x30, 8
 	stp x0, x1, [sp, #16]
-	bl preload_dlsym
+	bl dlsym_before
 	mov x9, x0
 	ldp x0, x1, [sp, #16]
 	ldp x29, x30, [sp], #32
@@ -48,8 +48,8 @@ dlsym:
 	.cfi_restore x29
 	.cfi_restore x30
 	cbnz x9, 1f
-	adrp x9, preload_next_dlsym
-	ldr x9, [x9, :lo12:preload_next_dlsym]
+	adrp x9, dlsym_next
+	ldr x9, [x9, :lo12:dlsym_next]
 	br x9
 1:	mov x0, x9
 	ret
@@ -61,8 +61,8 @@ dlsym:
 
 	.bss
 	.balign 8
-	.globl preload_next_dlsym
-	.type preload_next_dlsym, %object
-	.size preload_next_dlsym, 8
-preload_next_dlsym:
+	.globl dlsym_next
+	.type dlsym_next, %object
+	.size dlsym_next, 8
+dlsym_next:
 	.quad 0
