@@ -2,8 +2,8 @@
 /*
  * What maps and variables begin with, as the command line says: "NAME[KEY]=VALUE".
  *
- * Of a map that is kept several times, as programs only add to it, the first copy has the number, so
- * that the sum is right. An entry of a hash is in all copies, as programs look there for it.
+ * Of a map that is kept several times, as programs only add to it, the first copy has the number,
+ * so that the sum is right. An entry of a hash is in all copies, as programs look there for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "probe/plan_internal.h"
 
 #define NUMBERS_MAX  64
-#define MULTIPLIER   0x9e3779b97f4a7c15ull /* as src/ebpf/nvidia/emit_hash.c has it */
 #define ENTRY_KEY_AT sizeof(struct arena_hash_entry)
 
 struct numbers {
@@ -141,7 +140,7 @@ static uint32_t first_place(const uint8_t *key, uint32_t key_bytes)
 
 	for (uint32_t at = 0; at < key_bytes; at += sizeof(part)) {
 		memcpy(&part, key + at, sizeof(part));
-		hash = (hash ^ part) * MULTIPLIER;
+		hash = (hash ^ part) * ARENA_HASH_MULTIPLIER;
 	}
 	return (uint32_t)(hash >> 32);
 }

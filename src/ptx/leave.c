@@ -47,28 +47,51 @@ bool ptx_waits(const struct ptx_statement *i)
 	return false;
 }
 
-/* The first statement that it may lead back to; its own: it leads on. Where a computed branch leads
- * is not looked at. */
+/* The first statement of all of these that have the label; `first` where that is before. */
+static size_t first_at(const struct ptx_splicer *s, struct ptx_token label, size_t first)
+{
+	const struct ptx_label *labels = s->labels.items;
+	struct ptx_text name = {label.text, label.size};
+	size_t next = search_first(n, 0, s->labels.count, compare(&labels[n].name, &name) >= 0);
+
+	for (; next < s->labels.count && !compare(&labels[next].name, &name); next++)
+		first = labels[next].at < first ? labels[next].at : first;
+	return first;
+}
+
+/* "brx.idx %r, Table;", and somewhere before "Table: .branchtargets A, B;". */
+static size_t first_of_table(const struct ptx_splicer *s, struct ptx_lexer operands, size_t at)
+{
+	const char *end = s->kernel->body.at + s->kernel->body.size;
+	const struct ptx_statement *table;
+	struct ptx_lexer l;
+	struct ptx_token t;
+	size_t first = at;
+
+	ptx_lex(&operands);
+	if (!ptx_take_mark(&operands, ','))
+		return 0;
+	table = &s->statements.items[first_at(s, ptx_lex(&operands), at)];
+	l = ptx_lexer_of(table->op.text, (size_t)(end - table->op.text));
+	ptx_lex(&l);
+	if (!ptx_take_mark(&l, ':') || (t = ptx_lex(&l), !ptx_is(&t, ".branchtargets")))
+		return 0;
+	do
+		first = first_at(s, ptx_lex(&l), first);
+	while (ptx_take_mark(&l, ','));
+	return first;
+}
+
+/* The first statement that it may lead back to; its own: it leads on. */
 static size_t leads_back_to(const struct ptx_splicer *s, const struct ptx_statement *i)
 {
-	size_t at = (size_t)(i - s->statements.items), first = at;
-	const struct ptx_label *labels = s->labels.items;
-	struct ptx_token t;
-	struct ptx_text name;
-	size_t next;
+	size_t at = (size_t)(i - s->statements.items);
 
 	if (i->kind != PTX_INSTRUCTION)
 		return at;
 	if (ptx_is_op(&i->op, "brx"))
-		return 0;
-	if (!ptx_is_op(&i->op, "bra"))
-		return at;
-	t = ptx_peek(&i->operands);
-	name = (struct ptx_text){t.text, t.size};
-	next = search_first(n, 0, s->labels.count, compare(&labels[n].name, &name) >= 0);
-	for (; next < s->labels.count && !compare(&labels[next].name, &name); next++)
-		first = labels[next].at < first ? labels[next].at : first;
-	return first;
+		return first_of_table(s, i->operands, at);
+	return ptx_is_op(&i->op, "bra") ? first_at(s, ptx_peek(&i->operands), at) : at;
 }
 
 /* A loop is what stands between a label and a branch back to it. */

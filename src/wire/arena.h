@@ -72,7 +72,10 @@ struct arena_hash_entry {
 };
 
 #define ARENA_HASH_TRIES 64
-#define ARENA_HASH_WAITS 4096 /* for an entry that is being made */
+/* For each 8 bytes of a key: exclusive or, then this. The upper half says where to begin. It is
+ * 2^64 divided by the golden ratio. */
+#define ARENA_HASH_MULTIPLIER 0x9e3779b97f4a7c15ull
+#define ARENA_HASH_WAITS      4096 /* for an entry that is being made */
 
 /* Values by access: the n-th is of the access that has number n in its process. In the text of
  * programs is its number in its module; the library adds what modules before it have taken. */

@@ -153,6 +153,13 @@ static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
 		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n	st.global.u32 [%a], 1;\n"
 		 "	ret;\n}",
 			1, 0},
+		/* A computed branch leads where its table says. */
+		{".entry k()\n{\n	@%p ret;\n	bar.sync 0;\nT: .branchtargets A, B;\n"
+		 "	brx.idx %r, T;\nA:	ret;\nB:	ret;\n}",
+			3, 0},
+		{".entry k()\n{\nA:	@%p ret;\n	bar.sync 0;\nT: .branchtargets B, A;\n"
+		 "	brx.idx %r, T;\nB:	ret;\n}",
+			0, 2},
 		/* What is called waits. */
 		{".func f()\n{\n	bar.sync 0;\n	ret;\n}\n"
 		 ".entry k()\n{\nL:	call f;\n	@%p bra L;\n	ret;\n}",

@@ -10,8 +10,7 @@
 
 #include "ebpf/nvidia/emit.h"
 
-#define MULTIPLIER "0x9e3779b97f4a7c15" /* 2^64 divided by the golden ratio */
-#define KEY_AT	   ((unsigned int)sizeof(struct arena_hash_entry))
+#define KEY_AT ((unsigned int)sizeof(struct arena_hash_entry))
 
 struct hash {
 	struct emitter *e;
@@ -39,10 +38,10 @@ static void begin(struct hash *h)
 		snprintf(part, sizeof(part), "%%ek%u", i);
 		emit_argument_part(e, 2, i * 8, size - i * 8 < 8 ? size - i * 8 : 8, part);
 	}
-	emit(e, "mul.lo.u64 %%ex0, %%ek0, " MULTIPLIER ";");
+	emit(e, "mul.lo.u64 %%ex0, %%ek0, 0x%llx;", ARENA_HASH_MULTIPLIER);
 	for (unsigned int i = 1; i < key_parts(h); i++) {
 		emit(e, "xor.b64 %%ex0, %%ex0, %%ek%u;", i);
-		emit(e, "mul.lo.u64 %%ex0, %%ex0, " MULTIPLIER ";");
+		emit(e, "mul.lo.u64 %%ex0, %%ex0, 0x%llx;", ARENA_HASH_MULTIPLIER);
 	}
 	emit(e, "shr.u64 %%ex0, %%ex0, 32;");
 	emit(e, "cvt.u32.u64 %%ew0, %%ex0;");
