@@ -436,13 +436,6 @@ __noinline long walk_wait(
 		.site = site};
 	walk_waiting_stack(
 		b, has_entry && !in_exec(task) ? (const struct pt_regs *)t->entry : NULL);
-	if (t->reason == BPF_REASON_DEVICE)
-		t->reason =
-			b->walker.start.pc && is_gpu_file(task,
-						      arch_call_argument(b->walker.start.registers))
-				? BPF_REASON_GPU
-				: BPF_REASON_OTHER;
-	b->record.wait.reason = t->reason;
 	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
 	return true;
 }
@@ -471,8 +464,8 @@ __noinline long send_wait(uint64_t kernel_depth)
 
 /* Sends the stack with which the current thread begins to wait. If that fails, the next wait of
  * the site carries this one. */
-static __always_inline bool send_wait_begin(
-	void *ctx, struct thread_waits *t, bool has_entry, uint64_t site, uint64_t now_ns)
+static __always_inline bool send_wait_begin(void *ctx, struct task_struct *task,
+	struct thread_waits *t, bool has_entry, uint64_t site, uint64_t now_ns)
 {
 	uint32_t buffer = WAIT_BUFFER;
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
@@ -480,6 +473,13 @@ static __always_inline bool send_wait_begin(
 
 	if (!b || !walk_wait(t, has_entry, site, now_ns))
 		return false;
+	if (t->reason == BPF_REASON_DEVICE)
+		t->reason =
+			b->walker.start.pc && is_gpu_file(task,
+						      arch_call_argument(b->walker.start.registers))
+				? BPF_REASON_GPU
+				: BPF_REASON_OTHER;
+	b->record.wait.reason = t->reason;
 	bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
 		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
 	return send_wait(bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0);
@@ -511,7 +511,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 		return;
 	s->due = 0;
 	await(task, t, true);
-	t->walked = send_wait_begin(ctx, t, regs, s->key, now_ns);
+	t->walked = send_wait_begin(ctx, task, t, regs, s->key, now_ns);
 	if (t->walked)
 		s->reason = t->reason;
 	else

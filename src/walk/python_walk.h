@@ -48,14 +48,8 @@
 #pragma once
 
 #include "walk/python.h"
-
-/* The verifier goes through what follows for each value of what is in registers; what is in s may
- * be anything. */
-#ifdef __bpf__
-#define WALK_FORGET() asm volatile("" ::: "memory")
-#else
+#ifndef __bpf__
 #include "walk/cut.h"
-#define WALK_FORGET()
 #endif
 
 /* Frames, entry frames, and a few that are neither. */

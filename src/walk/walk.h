@@ -435,14 +435,15 @@ WALK_INLINE bool walk_is_frame(uint64_t fp, uint64_t sp)
 /* The first of the slots of this turn that seems to have a return address; 0: none does. */
 WALK_INLINE uint64_t walk_guess_slot(struct walk *w, uint64_t *ret_pc)
 {
-	uint64_t slot = w->guess_at;
+	for (int i = 0; i < WALK_GUESS_TURN; i++) {
+		uint64_t slot;
 
-	for (int i = 0; i < WALK_GUESS_TURN; i++, slot += 8)
-		if (walk_seems_return(w, slot, ret_pc)) {
-			w->guess_at = slot + 8;
+		WALK_FORGET();
+		slot = w->guess_at;
+		w->guess_at = slot + 8;
+		if (walk_seems_return(w, slot, ret_pc))
 			return slot;
-		}
-	w->guess_at = slot;
+	}
 	return 0;
 }
 
