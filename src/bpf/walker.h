@@ -136,7 +136,9 @@ static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapp
 	if (!m)
 		return false;
 	*ret = *m;
-	return true;
+	WALK_FORGET();
+	/* It may have been written meanwhile. */
+	return address - ret->start < ret->end - ret->start;
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -230,21 +232,20 @@ static __always_inline bool peek(struct walker *k, uint64_t address, uint64_t *r
 {
 	uint64_t offset = address - k->window_base;
 
-	if (offset > k->window_room)
-		goto missed;
-	/* The bound has to be on the register that is used, not on a copy of it. */
-	asm volatile("" : "+r"(offset));
-	if (offset > WINDOW_BYTES - sizeof(*ret))
-		goto missed;
-	*ret = *(const uint64_t *)(k->window + offset);
-	return true;
-missed:
+	if (offset <= k->window_room) {
+		/* The bound has to be on the register that is used, not on a copy of it. */
+		asm volatile("" : "+r"(offset));
+		if (offset <= WINDOW_BYTES - sizeof(*ret)) {
+			*ret = *(const uint64_t *)(k->window + offset);
+			return true;
+		}
+	}
 	k->missed = address;
 	return false;
 }
 
 /* The verifier looks into this at each of its callers. So the window is not moved here, but between
- * the steps. */
+ * the steps; until then what is not in it is read word by word. */
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	/* What lies below the stack pointer is no longer, or never was, the program's; but a
@@ -255,7 +256,7 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	       !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
 }
 
-/* To be called between steps. */
+/* Moves the window to what was missed, if anything was: between steps. */
 static __always_inline void follow_misses(struct walker *k)
 {
 	uint64_t missed = k->missed;
@@ -436,7 +437,7 @@ static __always_inline bool walker_step(
 
 /*
  * The same where it is simple: the rule is kept and in one word, its slots are in the window and in
- * order. False: nothing was done.
+ * order. False: nothing was done, but that a slot may count as missed.
  */
 static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
 {

@@ -230,7 +230,7 @@ static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_h
 /* The rule for the code that the walk is in; false: none, for the reason in the walk's end. */
 static bool find_rule(struct home *h, struct walk_rule *ret)
 {
-	uint64_t address = h->walk.pc - !h->walk.exact, entry, head, *slot;
+	uint64_t address = walk_address(&h->walk), entry, head, *slot;
 	uint32_t end, packed;
 
 	if (address >> ADDRESS_BITS)

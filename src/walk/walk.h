@@ -20,6 +20,7 @@
  *	WALK_HOME_CODE, if it can read code, and callers may be guessed (walk_guess):
  *	static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret);
  *		8 bytes of code; false: cannot be read.
+ *	WALK_APART, if it is another: how a function is declared that is given numbers only.
  */
 #pragma once
 
