@@ -157,6 +157,7 @@ static __always_inline bool arch_begin_called(struct walk *w, const struct pt_re
 	w->exact = 0;
 	w->outer = WALK_OUTER_OTHERS; /* the caller's other registers may be the callee's, */
 	w->bx_slot = WALK_BX_LOST;    /* and are not kept */
+	move_window(walker_of(w), w->sp);
 	if (!walk_home_read(w, w->sp, &w->pc))
 		return false;
 	w->sp += 8;

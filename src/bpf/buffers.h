@@ -34,9 +34,16 @@ struct {
 	__uint(max_entries, WAIT_RING_BYTES);
 } waits SEC(".maps");
 
-/* A turn adds one native frame at least, or PYTHON_STEPS. */
-#define TURNS	  64
-#define TURNS_MAX (WALK_FOLLOWED_MAX + WALK_PYTHON_STEPS_MAX / PYTHON_STEPS)
+/* A turn adds one native frame at least, or the rule for one, or PYTHON_STEPS. The verifier goes
+ * through a loop turn by turn: loops of turns are short, and within each other. */
+#define TURNS	    16
+#define TURNS_MANY  32
+#define TURNS_MOST  40
+#define TURNS_BOUND (2 * WALK_FOLLOWED_MAX + WALK_PYTHON_STEPS_MAX / PYTHON_STEPS)
+#define MORE_MOST   (RAW_PIECES > NEW_CODES ? RAW_PIECES : NEW_CODES)
+
+_Static_assert(
+	(TURNS) * (TURNS_MANY) * (TURNS_MOST) >= TURNS_BOUND, "the deepest stacks are walked");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -112,59 +119,69 @@ static __always_inline bool send_more(struct stack_buffer *b, struct python_buff
 	return send_part(b, p, to);
 }
 
-static __always_inline bool send_more_of_cpu(const uint32_t buffer, uint32_t what, uint32_t i)
+/* The Python side that belongs to a buffer of the CPU; NULL: it has none. */
+static __always_inline struct python_buffer *python_of_cpu(
+	const struct stack_buffer *b, const uint32_t buffer)
 {
 	uint32_t key = buffer; /* a map that is not there must not seem to be used */
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);
-	struct python_buffer *p = NULL;
 
-	if (b && b->has_python)
-		p = bpf_map_lookup_elem(&cpu_pythons, &key);
-	return b && send_more(b, p, buffer, what, i);
+	return b->has_python ? bpf_map_lookup_elem(&cpu_pythons, &key) : NULL;
 }
 
 /*
  * The turns of the walks, and many turns: functions that the verifier looks into once each
  * (walker.h). Where there is task storage functions may take pointers. Which rings there are
  * depends on what is recorded, so a function that names one is for one kind of record.
+ *
+ * They return long: of an int the verifier would have to see the upper half cleared each time.
  */
 
-__noinline int thread_native_turn(struct stack_buffer *b)
+__noinline long thread_rule_turn(struct stack_buffer *b)
+{
+	if (b)
+		find_rule(&b->walker);
+	return b ? TURN_AGAIN : TURN_END;
+}
+
+__noinline long thread_native_turn(struct stack_buffer *b)
 {
 	return b ? take_native_turn(b) : TURN_END;
 }
 
-__noinline int thread_guess_turn(struct stack_buffer *b)
+__noinline long thread_guess_turn(struct stack_buffer *b)
 {
 	return b ? take_guess_turn(b) : TURN_END;
 }
 
-__noinline int thread_python_turn(struct stack_buffer *b, struct python_buffer *p)
+__noinline long thread_python_turn(struct stack_buffer *b, struct python_buffer *p)
 {
 	return b && p ? take_python_turn(b, p) : TURN_END;
 }
 
-__noinline int thread_more(
-	struct stack_buffer *b, struct python_buffer *p, uint32_t what, uint32_t i)
+__noinline long cpu_rule_turn(uint32_t buffer)
 {
-	return b && send_more(b, p, CPU_BUFFERS, what, i);
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	if (b)
+		find_rule(&b->walker);
+	return b ? TURN_AGAIN : TURN_END;
 }
 
-__noinline int cpu_native_turn(uint32_t buffer)
+__noinline long cpu_native_turn(uint32_t buffer)
 {
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
 	return b ? take_native_turn(b) : TURN_END;
 }
 
-__noinline int cpu_guess_turn(uint32_t buffer)
+__noinline long cpu_guess_turn(uint32_t buffer)
 {
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
 	return b ? take_guess_turn(b) : TURN_END;
 }
 
-__noinline int cpu_python_turn(uint32_t buffer)
+__noinline long cpu_python_turn(uint32_t buffer)
 {
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
@@ -172,101 +189,122 @@ __noinline int cpu_python_turn(uint32_t buffer)
 	return b && p ? take_python_turn(b, p) : TURN_END;
 }
 
-__noinline int sample_more(uint32_t what, uint32_t i)
-{
-	return send_more_of_cpu(SAMPLE_BUFFER, what, i);
-}
-
-__noinline int launch_more(uint32_t what, uint32_t i)
-{
-	return send_more_of_cpu(LAUNCH_BUFFER, what, i);
-}
-
-__noinline int wait_more(uint32_t what, uint32_t i)
-{
-	return send_more_of_cpu(WAIT_BUFFER, what, i);
-}
+/* Evaluates the expression so often, or until it is 0; so is the result then. */
+#define REPEAT(most, expression)                                                                   \
+	({                                                                                         \
+		long on_ = 1;                                                                      \
+                                                                                                   \
+		for (long i_ = 0; i_ < (most) && on_; i_++)                                        \
+			on_ = (expression);                                                        \
+		on_;                                                                               \
+	})
 
 /* 0: the walk is done. */
-#define TAKE_TURNS(b, native, guess, python, part)                                                 \
-	({                                                                                         \
-		int go_on_ = (b) != NULL;                                                          \
+#define TAKE_TURNS(b, native, rule, guess, python, part)                                           \
+	REPEAT(TURNS, ({                                                                           \
+		long turn_ = (b)->guessing ? (guess) : (b)->python_turn ? (python) : (native);     \
                                                                                                    \
-		for (int i_ = 0; i_ < TURNS && go_on_; i_++) {                                     \
-			go_on_ = (b)->guessing ? (guess) : (b)->python_turn ? (python) : (native); \
-			if (go_on_ == TURN_PART)                                                   \
-				go_on_ = (part);                                                   \
-		}                                                                                  \
-		go_on_;                                                                            \
-	})
+		turn_ == TURN_RULE ? (rule) : turn_ == TURN_PART ? (part) : turn_;                 \
+	}))
 
-__noinline int thread_turns(struct stack_buffer *b, struct python_buffer *p)
+/* Sends what goes in front of a record. */
+__noinline long thread_more(
+	struct stack_buffer *b, struct python_buffer *p, uint32_t what, uint32_t i)
 {
-	return TAKE_TURNS(b, thread_native_turn(b), thread_guess_turn(b), thread_python_turn(b, p),
-		thread_more(b, p, MORE_PART, 0));
+	return b && send_more(b, p, CPU_BUFFERS, what, i);
 }
 
-#define TAKE_CPU_TURNS(buffer, part)                                                               \
-	({                                                                                         \
-		uint32_t buffer_ = (buffer);                                                       \
-		struct stack_buffer *b_ = bpf_map_lookup_elem(&cpu_buffers, &buffer_);             \
+__noinline long thread_all(struct stack_buffer *b, struct python_buffer *p, uint32_t what)
+{
+	uint32_t i = 0;
+
+	return REPEAT(MORE_MOST, thread_more(b, p, what, i++));
+}
+
+__noinline long thread_turns(struct stack_buffer *b, struct python_buffer *p)
+{
+	return b ? TAKE_TURNS(b, thread_native_turn(b), thread_rule_turn(b), thread_guess_turn(b),
+			   thread_python_turn(b, p), thread_more(b, p, MORE_PART, 0))
+		 : 0;
+}
+
+__noinline long thread_many_turns(struct stack_buffer *b, struct python_buffer *p)
+{
+	return REPEAT(TURNS_MANY, thread_turns(b, p));
+}
+
+/* The same for a buffer of the CPU. */
+#define FUNCTIONS_OF(kind, buffer)                                                                 \
+	__noinline long kind##_more(uint32_t what, uint32_t i)                                     \
+	{                                                                                          \
+		uint32_t key = (buffer);                                                           \
+		struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);                  \
                                                                                                    \
-		TAKE_TURNS(b_, cpu_native_turn(buffer), cpu_guess_turn(buffer),                    \
-			cpu_python_turn(buffer), part);                                            \
-	})
-
-__noinline int sample_turns(void)
-{
-	return TAKE_CPU_TURNS(SAMPLE_BUFFER, sample_more(MORE_PART, 0));
-}
-
-__noinline int launch_turns(void)
-{
-	return TAKE_CPU_TURNS(LAUNCH_BUFFER, launch_more(MORE_PART, 0));
-}
-
-__noinline int wait_turns(void)
-{
-	return TAKE_CPU_TURNS(WAIT_BUFFER, wait_more(MORE_PART, 0));
-}
-
-static __always_inline bool take_turns(
-	struct stack_buffer *b, struct python_buffer *p, uint32_t buffer)
-{
-	switch (buffer) {
-	case SAMPLE_BUFFER:
-		return sample_turns();
-	case LAUNCH_BUFFER:
-		return launch_turns();
-	case WAIT_BUFFER:
-		return wait_turns();
-	default:
-		return thread_turns(b, p);
+		return b && send_more(b, python_of_cpu(b, buffer), buffer, what, i);               \
+	}                                                                                          \
+                                                                                                   \
+	__noinline long kind##_all(uint32_t what)                                                  \
+	{                                                                                          \
+		uint32_t i = 0;                                                                    \
+                                                                                                   \
+		return REPEAT(MORE_MOST, kind##_more(what, i++));                                  \
+	}                                                                                          \
+                                                                                                   \
+	__noinline long kind##_turns(void)                                                         \
+	{                                                                                          \
+		uint32_t key = (buffer);                                                           \
+		struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &key);                  \
+                                                                                                   \
+		return b ? TAKE_TURNS(b, cpu_native_turn(buffer), cpu_rule_turn(buffer),           \
+				   cpu_guess_turn(buffer), cpu_python_turn(buffer),                \
+				   kind##_more(MORE_PART, 0))                                      \
+			 : 0;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	__noinline long kind##_many_turns(void)                                                    \
+	{                                                                                          \
+		return REPEAT(TURNS_MANY, kind##_turns());                                         \
 	}
-}
 
-static __always_inline bool take_more(struct stack_buffer *b, struct python_buffer *p,
-	const uint32_t buffer, enum more what, uint32_t i)
-{
-	switch (buffer) {
-	case SAMPLE_BUFFER:
-		return sample_more(what, i);
-	case LAUNCH_BUFFER:
-		return launch_more(what, i);
-	case WAIT_BUFFER:
-		return wait_more(what, i);
-	default:
-		return thread_more(b, p, what, i);
-	}
-}
+FUNCTIONS_OF(sample, SAMPLE_BUFFER)
+FUNCTIONS_OF(launch, LAUNCH_BUFFER)
+FUNCTIONS_OF(wait, WAIT_BUFFER)
 
-/* Sends copies of the code objects that are new in a stack. */
-static __always_inline void send_codes(
+static __always_inline void take_turns(
 	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer)
 {
-	for (uint32_t i = 0; i < NEW_CODES; i++)
-		if (i >= p->new_count || !take_more(b, p, buffer, MORE_CODE, i))
-			break;
+	switch (buffer) {
+	case SAMPLE_BUFFER:
+		REPEAT(TURNS_MOST, sample_many_turns());
+		break;
+	case LAUNCH_BUFFER:
+		REPEAT(TURNS_MOST, launch_many_turns());
+		break;
+	case WAIT_BUFFER:
+		REPEAT(TURNS_MOST, wait_many_turns());
+		break;
+	default:
+		REPEAT(TURNS_MOST, thread_many_turns(b, p));
+	}
+}
+
+/* Sends all that there is of something in front of the record. */
+static __always_inline void send_all(
+	struct stack_buffer *b, struct python_buffer *p, const uint32_t buffer, enum more what)
+{
+	switch (buffer) {
+	case SAMPLE_BUFFER:
+		sample_all(what);
+		break;
+	case LAUNCH_BUFFER:
+		launch_all(what);
+		break;
+	case WAIT_BUFFER:
+		wait_all(what);
+		break;
+	default:
+		thread_all(b, p, what);
+	}
 }
 
 /* Sends raw material if the stack is worth it, in front of a record that has so many words; how
@@ -279,9 +317,7 @@ static __always_inline uint64_t add_raw(struct stack_buffer *b, struct python_bu
 	if (!wants_raw(b, to.ring, to.ring_bytes, now_ns))
 		return words;
 	b->raw_end = end_of_stack((struct task_struct *)bpf_get_current_task(), b->walker.start.sp);
-	for (uint32_t i = 0; i < RAW_PIECES; i++)
-		if (!take_more(b, p, buffer, MORE_RAW, i))
-			break;
+	send_all(b, p, buffer, MORE_RAW);
 	return finish_raw(b, p, words);
 }
 
@@ -305,11 +341,9 @@ static __always_inline struct python_buffer *walk_user_stack(
 	bool runs_python = p && python_begin(p, b->pid, b->walker.walk.sp, interpreter);
 
 	walk_begin(b, runs_python ? p : NULL);
-	for (int i = 0; i < TURNS_MAX / TURNS; i++)
-		if (!take_turns(b, runs_python ? p : NULL, buffer))
-			break;
+	take_turns(b, runs_python ? p : NULL, buffer);
 	walker_finish(&b->walker);
 	if (runs_python && p->new_count)
-		send_codes(b, p, buffer);
+		send_all(b, p, buffer, MORE_CODE);
 	return p;
 }

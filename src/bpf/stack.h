@@ -131,6 +131,7 @@ static __always_inline bool read_python_frame(
 	struct python_buffer *p, uint64_t address, uint64_t size)
 {
 	uint64_t offset = address - p->window_base;
+	const uint64_t *from;
 
 	if (offset > PYTHON_WINDOW - sizeof(p->stack.words)) {
 		offset = address % PAGE_BYTES; /* below the page there may be nothing */
@@ -148,14 +149,18 @@ static __always_inline bool read_python_frame(
 	asm volatile("" : "+r"(offset));
 	if (offset > PYTHON_WINDOW - sizeof(p->stack.words))
 		return false;
-	__builtin_memcpy(p->stack.words, p->window + offset, sizeof(p->stack.words));
+	/* By word: for all that the compiler knows, a copy would have to go byte by byte. */
+	from = (const uint64_t *)(p->window + offset);
+	for (int i = 0; i < WALK_PYTHON_WORDS; i++)
+		p->stack.words[i] = from[i];
 	return true;
 }
 
 static __always_inline bool walk_python_home_read(
 	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size)
 {
-	if (ret == (void *)s->words)
+	/* Of all that is read, frames alone have no fixed size. */
+	if (!__builtin_constant_p(size) && ret == (void *)s->words)
 		return read_python_frame(
 			(struct python_buffer *)((uint8_t *)s -
 						 __builtin_offsetof(struct python_buffer, stack)),
@@ -231,28 +236,50 @@ static __always_inline bool lacks_entry(const struct stack_buffer *b)
 	return b->python_open && !b->walker.walk.entry;
 }
 
-/* Adds native frames, at least one: false when there is no further one. */
-static __always_inline bool native_steps(struct stack_buffer *b)
+enum turn {
+	TURN_END,   /* the walk is done */
+	TURN_AGAIN, /* it goes on */
+	TURN_PART,  /* so it does when what was found has been sent, */
+	TURN_RULE,  /* or the rule for the present code was looked for (find_rule) */
+};
+
+/* Adds native frames as long as it is simple: true when the next entry of Python's was met. */
+static __always_inline bool plain_steps(struct stack_buffer *b)
 {
-	struct walker *k = &b->walker;
 	uint64_t frame;
-	bool on;
 
 	for (int i = 0; i < PLAIN_STEPS; i++) {
-		if (k->walk.loops[0].end || !plain_step(k, b->record.words, &frame))
-			break;
-		if (!(frame & WALK_FRAME_PYTHON))
-			continue;
-		next_entry(b);
-		if (lacks_entry(b))
+		if (b->walker.walk.loops[0].end || !plain_step(&b->walker, b->record.words, &frame))
+			return false;
+		if (frame & WALK_FRAME_PYTHON) {
+			next_entry(b);
 			return true;
+		}
 	}
+	return false;
+}
+
+/* Adds native frames, unless a rule is to be looked for first. TURN_END: there is no further one.
+ */
+static __always_inline enum turn native_steps(struct stack_buffer *b)
+{
+	struct walker *k = &b->walker;
+	bool on, has_rule;
+	uint64_t frame;
+
+	if (k->found == RULE_UNKNOWN && plain_steps(b))
+		return TURN_AGAIN;
 	if (observes && k->trampoline && k->walk.pc == k->trampoline && !k->walk.exact)
 		leave_trampoline(&k->walk);
-	on = walker_step(k, b->record.words, &frame);
+	if (k->found == RULE_UNKNOWN && !take_known_rule(k))
+		return TURN_RULE;
+	has_rule = k->found != RULE_NONE;
+	k->found = RULE_UNKNOWN;
+	follow_misses(k);
+	on = walker_step(k, has_rule, b->record.words, &frame);
 	if (frame & WALK_FRAME_PYTHON)
 		next_entry(b);
-	return on;
+	return on ? TURN_AGAIN : TURN_END;
 }
 
 static __always_inline bool native_is_full(const struct stack_buffer *b)
@@ -296,12 +323,6 @@ static __always_inline void take_entries(struct stack_buffer *b, const struct py
 /* The caller of the latest frame is looked for. */
 enum { GUESS_BEGINS = 1, GUESS_GOES_ON };
 
-enum turn {
-	TURN_END,   /* the walk is done */
-	TURN_AGAIN, /* it goes on */
-	TURN_PART,  /* so it does when what was found has been sent */
-};
-
 static __always_inline enum turn take_python_turn(struct stack_buffer *b, struct python_buffer *p)
 {
 	if (python_steps(p))
@@ -324,14 +345,17 @@ static __always_inline enum turn end_native(struct stack_buffer *b)
 
 static __always_inline enum turn take_native_turn(struct stack_buffer *b)
 {
+	enum turn turn;
+
 	b->python_turn = lacks_entry(b);
 	if (b->python_turn)
 		return TURN_PART;
 	if (b->sent + b->walker.depth <= WALK_FOLLOWED_MAX - NATIVE_STEPS) {
 		if (native_is_full(b))
 			return TURN_PART;
-		if (native_steps(b))
-			return TURN_AGAIN;
+		turn = native_steps(b);
+		if (turn != TURN_END)
+			return turn;
 		b->guessing = walk_may_guess(&b->walker.walk) ? GUESS_BEGINS : 0;
 		if (b->guessing)
 			return TURN_AGAIN;
@@ -345,6 +369,7 @@ static __always_inline enum turn take_guess_turn(struct stack_buffer *b)
 {
 	struct walker *k = &b->walker;
 	bool drop = false;
+	uint64_t at;
 
 	if (b->guessing == GUESS_BEGINS) {
 		if (!walk_begin_guess(&k->walk, &drop))
@@ -354,6 +379,9 @@ static __always_inline enum turn take_guess_turn(struct stack_buffer *b)
 		b->guessing = GUESS_GOES_ON;
 		return TURN_AGAIN;
 	}
+	at = k->walk.guess_at ? k->walk.guess_at : k->walk.sp;
+	if (at + 8 * WALK_GUESS_TURN - k->window_base > k->window_room)
+		move_window(k, at);
 	if (walk_guess(&k->walk))
 		b->guessing = 0;
 	else if (!k->walk.guess_left)
@@ -389,7 +417,7 @@ static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 	b->walker.outdated = 0;
 	b->walker.walk.end = end;
 	b->part = 0;
-	b->part_lost = b->raw_sent = 0;
+	b->has_python = b->part_lost = b->raw_sent = 0;
 }
 
 /* ------------------------------------------------------------------ records */

@@ -326,9 +326,13 @@ static __always_inline const struct pt_regs *find_entry(
 	/* Since 5.15. */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+		if (t)
+			t->entry = (uint64_t)regs;
 		return arch_copy_entry(regs, ret) ? regs : NULL;
 	}
 	regs = arch_entry_address(task);
+	if (t)
+		t->entry = (uint64_t)regs;
 	return arch_read_entry(regs, ret) ? regs : NULL;
 }
 
@@ -382,8 +386,7 @@ static __always_inline struct wait_site *visit_site(
 }
 
 /* Walks the stack of the current thread. `entry`: its registers; NULL: it has none. */
-static __always_inline struct python_buffer *walk_waiting_stack(
-	struct stack_buffer *b, const struct pt_regs *entry)
+static __always_inline void walk_waiting_stack(struct stack_buffer *b, const struct pt_regs *entry)
 {
 	/* Not on our stack, which is small: where no frame is yet. */
 	struct pt_regs *regs = (struct pt_regs *)b->record.words;
@@ -394,12 +397,12 @@ static __always_inline struct python_buffer *walk_waiting_stack(
 		if (arch_user_64bit(regs)) {
 			arch_begin_interrupted(&b->walker.walk, regs);
 			arch_number_registers(b->walker.start.registers, regs);
-			return walk_user_stack(b, WAIT_BUFFER);
+			walk_user_stack(b, WAIT_BUFFER);
+			return;
 		}
 		end = WALK_UNSUPPORTED;
 	}
 	no_stack(b, end);
-	return NULL;
 }
 
 /* The recorder has not published the mapping, or the table is not ready, as when a program begins,
@@ -414,20 +417,45 @@ static __always_inline bool is_too_early(const struct stack_buffer *b, uint64_t 
 	       (k->walk.end == WALK_NO_MAPPING && (!k->generation || is_news(b, now_ns)));
 }
 
-/* Sends the record, with kernel frames: false when there is no room, or a later wait will have a
- * better stack. */
-static __always_inline bool send_wait_begin(
-	void *ctx, struct stack_buffer *b, struct python_buffer *p)
+/* Walks the stack with which the current thread begins to wait. `has_entry`: it entered the kernel
+ * from a program. False: there is no memory. A function of its own, as is the next: walker.h. */
+__noinline long walk_wait(
+	struct thread_waits *t, uint32_t has_entry, uint64_t site, uint64_t now_ns)
 {
-	struct bpf_wait_begin_event *e = &b->record.wait;
-	long bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
-		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
-	uint64_t kernel_depth = bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0;
-	uint64_t words = finish_stack(b, p, kernel_depth);
-	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t buffer = WAIT_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
-	if (b->part_lost)
+	if (!t || !b)
 		return false;
+	b->pid = t->pid;
+	b->record.wait = (struct bpf_wait_begin_event){.time_ns = now_ns,
+		.kind = BPF_WAIT_BEGIN,
+		.pid = t->pid,
+		.tid = t->tid,
+		.site = site};
+	walk_waiting_stack(
+		b, has_entry && !in_exec(task) ? (const struct pt_regs *)t->entry : NULL);
+	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
+	return true;
+}
+
+/* Sends it, with so many frames of the kernel: false when there is no room, or a later wait will
+ * have a better stack. */
+__noinline long send_wait(uint64_t kernel_depth)
+{
+	uint32_t buffer = WAIT_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct bpf_wait_begin_event *e;
+	struct python_buffer *p;
+	uint64_t words, flags;
+
+	if (!b || b->part_lost)
+		return false;
+	p = python_of_cpu(b, WAIT_BUFFER);
+	e = &b->record.wait;
+	words = finish_stack(b, p, kernel_depth);
+	flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 	words = add_raw(b, p, WAIT_BUFFER, words, e->time_ns);
 	if (!b->raw_sent && is_too_early(b, e->time_ns))
 		return false;
@@ -436,22 +464,15 @@ static __always_inline bool send_wait_begin(
 
 /* Sends the stack with which the current thread begins to wait. If that fails, the next wait of
  * the site carries this one. */
-static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struct thread_waits *t,
-	const struct pt_regs *entry, uint64_t site, uint64_t now_ns)
+static __always_inline bool send_wait_begin(void *ctx, struct task_struct *task,
+	struct thread_waits *t, bool has_entry, uint64_t site, uint64_t now_ns)
 {
 	uint32_t buffer = WAIT_BUFFER;
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
-	struct python_buffer *p;
+	long bytes;
 
-	if (!b)
+	if (!b || !walk_wait(t, has_entry, site, now_ns))
 		return false;
-	b->pid = t->pid;
-	b->record.wait = (struct bpf_wait_begin_event){.time_ns = now_ns,
-		.kind = BPF_WAIT_BEGIN,
-		.pid = t->pid,
-		.tid = t->tid,
-		.site = site};
-	p = walk_waiting_stack(b, in_exec(task) ? NULL : entry);
 	if (t->reason == BPF_REASON_DEVICE)
 		t->reason =
 			b->walker.start.pc && is_gpu_file(task,
@@ -459,8 +480,9 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 				? BPF_REASON_GPU
 				: BPF_REASON_OTHER;
 	b->record.wait.reason = t->reason;
-	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
-	return send_wait_begin(ctx, b, p);
+	bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
+		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
+	return send_wait(bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0);
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struct thread_waits *t,
@@ -489,7 +511,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 		return;
 	s->due = 0;
 	await(task, t, true);
-	t->walked = walk_wait(ctx, task, t, regs, s->key, now_ns);
+	t->walked = send_wait_begin(ctx, task, t, regs, s->key, now_ns);
 	if (t->walked)
 		s->reason = t->reason;
 	else

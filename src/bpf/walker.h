@@ -29,6 +29,7 @@
 #define WALK_INLINE static __always_inline
 #define WALK_HOME_REGISTERS
 #define WALK_HOME_CODE
+#define WALK_APART __noinline
 #include "walk/walk.h"
 
 #define WINDOW_BYTES 4096
@@ -42,18 +43,23 @@ struct walker {
 	uint8_t window[WINDOW_BYTES]; /* first: see struct stack_buffer */
 	struct walk walk;
 	uint32_t first_mapping;
+	uint32_t mapping_count;
 	uint32_t generation; /* of the mappings; 0: there are none */
 	uint32_t depth;	     /* frames so far, but those that were sent */
 	uint32_t word;	     /* see walk_home_words */
 	uint32_t outdated;   /* the mappings may not be those of now */
-	uint32_t reserved;
 	uint64_t window_base;
 	uint64_t window_room; /* where the last word in it is */
 	uint64_t window_wanted;
-	uint64_t unreadable; /* a page that could not be read */
-	uint64_t trampoline; /* where calls with a probe on their return go; 0: there are none */
+	uint64_t unreadable;   /* a page that could not be read */
+	uint64_t missed;       /* the latest word that was asked for and is not in the window */
+	uint64_t trampoline;   /* where calls with a probe on their return go; 0: there are none */
+	struct walk_rule rule; /* the latest one */
+	uint32_t found;	       /* whether it was looked for, for the code that the walk is in */
 	struct bpf_raw_stack start; /* what the walk began with; pc 0: none can begin there */
 };
+
+enum { RULE_UNKNOWN, RULE_FOUND, RULE_NONE };
 
 /* The home's functions are given the walk. */
 static __always_inline struct walker *walker_of(struct walk *w)
@@ -100,16 +106,39 @@ struct {
 
 /* ------------------------------------------------------------------ the walker's home */
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
+/* The number of the mapping that has the address, of so many from the first on; -1: none has. */
+__noinline long find_mapping(uint64_t address, uint32_t first, uint32_t count)
 {
-	const struct walk_mapping *m;
+	uint64_t low = first, high = low + count;
 
-	i += walker_of(w)->first_mapping;
-	m = bpf_map_lookup_elem(&mappings, &i);
+	for (long i = 0; i < 18 && low < high; i++) {
+		uint32_t middle = (low + high) / 2;
+		const struct walk_mapping *m = bpf_map_lookup_elem(&mappings, &middle);
+
+		if (!m)
+			break;
+		if (address < m->start)
+			high = middle;
+		else if (address >= m->end)
+			low = middle + 1ull;
+		else
+			return middle;
+	}
+	return -1;
+}
+
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret)
+{
+	const struct walker *k = walker_of(w);
+	uint32_t i = find_mapping(address, k->first_mapping, k->mapping_count);
+	const struct walk_mapping *m = bpf_map_lookup_elem(&mappings, &i);
+
 	if (!m)
 		return false;
 	*ret = *m;
-	return true;
+	WALK_FORGET();
+	/* It may have been written meanwhile. */
+	return address - ret->start < ret->end - ret->start;
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -198,24 +227,44 @@ static __always_inline bool move_window(struct walker *k, uint64_t address)
 	return read_to_the_end(k, address);
 }
 
+/* The word at an address in the window; false: it is not there. */
+static __always_inline bool peek(struct walker *k, uint64_t address, uint64_t *ret)
+{
+	uint64_t offset = address - k->window_base;
+
+	if (offset <= k->window_room) {
+		/* The bound has to be on the register that is used, not on a copy of it. */
+		asm volatile("" : "+r"(offset));
+		if (offset <= WINDOW_BYTES - sizeof(*ret)) {
+			*ret = *(const uint64_t *)(k->window + offset);
+			return true;
+		}
+	}
+	k->missed = address;
+	return false;
+}
+
+/* The verifier looks into this at each of its callers. So the window is not moved here, but between
+ * the steps; until then what is not in it is read word by word. */
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
-	struct walker *k = walker_of(w);
-	uint64_t offset;
-
 	/* What lies below the stack pointer is no longer, or never was, the program's; but a
 	 * callee's frame, which is left by then, has what it saved of rbx. */
 	if (address < w->sp && address != w->bx_slot)
 		return false;
-	if (address - k->window_base > k->window_room && !move_window(k, address))
-		return false;
-	offset = address - k->window_base;
-	/* The bound has to be on the register that is used, not on a copy of it. */
-	asm volatile("" : "+r"(offset));
-	if (offset > WINDOW_BYTES - sizeof(*ret))
-		return false;
-	*ret = *(const uint64_t *)(k->window + offset);
-	return true;
+	return peek(walker_of(w), address, ret) ||
+	       !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
+}
+
+/* Moves the window to what was missed, if anything was: between steps. */
+static __always_inline void follow_misses(struct walker *k)
+{
+	uint64_t missed = k->missed;
+
+	if (!missed)
+		return;
+	k->missed = 0;
+	move_window(k, missed);
 }
 
 /* ------------------------------------------------------------------ rules */
@@ -296,28 +345,42 @@ static __always_inline void unpack_rule(uint64_t packed, struct walk_rule *ret)
 	};
 }
 
-/* The rule for the code that the walk is in. */
-static __always_inline bool walker_rule(struct walker *k, struct walk_rule *ret)
+/* Whether the rule for the code that the walk is in is known. */
+static __always_inline bool take_known_rule(struct walker *k)
 {
-	uint64_t address = k->walk.pc - !k->walk.exact, check, packed;
+	uint64_t check, packed;
+	struct known_rule *known = find_known(k, walk_address(&k->walk), &check);
+
+	packed = known ? read_known(k, known, check) : 0;
+	if (packed)
+		unpack_rule(packed, &k->rule);
+	return packed;
+}
+
+/* Keeps the latest rule, which is that of the address, if it fits into one word. */
+static __always_inline void keep_rule(struct walker *k, uint64_t address)
+{
+	uint64_t packed = pack_rule(&k->rule), check;
 	struct known_rule *known = find_known(k, address, &check);
 
-	if (!known)
-		return false;
-	packed = read_known(k, known, check);
-	if (packed) {
-		unpack_rule(packed, ret);
-		return true;
-	}
-	if (!walk_find_rule(&k->walk, address, ret))
-		return false;
-	packed = pack_rule(ret);
-	if (!packed || !k->generation || address >> PLAIN_ADDRESS_BITS)
-		return true;
+	if (!known || !packed || !k->generation || address >> PLAIN_ADDRESS_BITS)
+		return;
 	packed |= (uint64_t)(k->generation >> PLAIN_GENERATION_LOW_BITS) << PLAIN_GENERATION_SHIFT;
 	*(volatile uint64_t *)&known->check = check ^ packed;
 	*(volatile uint64_t *)&known->rule = packed;
-	return true;
+}
+
+/* Looks in the tables for the rule for the code that the walk is in. */
+static __always_inline void find_rule(struct walker *k)
+{
+	uint64_t address = walk_address(&k->walk);
+
+	k->found = RULE_NONE;
+	if (!walk_find_rule(&k->walk, address, &k->rule))
+		return;
+	k->found = RULE_FOUND;
+	barrier();
+	keep_rule(k, address);
 }
 
 /* ------------------------------------------------------------------ probes on returns */
@@ -352,28 +415,17 @@ static __always_inline void leave_trampoline(struct walk *w)
 
 /* ------------------------------------------------------------------ steps */
 
-/* The word at an address in the window; false: it is not there. */
-static __always_inline bool peek(const struct walker *k, uint64_t address, uint64_t *ret)
-{
-	uint64_t offset = address - k->window_base;
-
-	if (offset > k->window_room)
-		return false;
-	asm volatile("" : "+r"(offset));
-	if (offset > WINDOW_BYTES - sizeof(*ret))
-		return false;
-	*ret = *(const uint64_t *)(k->window + offset);
-	return true;
-}
-
-/* Adds the current frame and goes on to its caller: false when there is none. */
-static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
+/* Adds the current frame and goes on to its caller, by the latest rule if there is one for it:
+ * false when there is none. */
+static __always_inline bool walker_step(
+	struct walker *k, bool has_rule, uint64_t *frames, uint64_t *ret_frame)
 {
 	uint64_t frame = walk_frame(&k->walk);
 	uint64_t depth = k->depth;
-	struct walk_rule rule;
-	bool on = walker_rule(k, &rule) && walk_step_by(&k->walk, &rule, &frame);
+	bool on;
 
+	barrier();
+	on = has_rule && walk_step_by(&k->walk, &k->rule, &frame);
 	*ret_frame = frame;
 	asm volatile("" : "+r"(depth));
 	if (depth >= BPF_PART_FRAMES)
@@ -385,12 +437,12 @@ static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint
 
 /*
  * The same where it is simple: the rule is kept and in one word, its slots are in the window and in
- * order. False: nothing was done.
+ * order. False: nothing was done, but that a slot may count as missed.
  */
 static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
 {
 	struct walk *w = &k->walk;
-	uint64_t address = w->pc - !w->exact, sp = w->sp, fp = w->fp, depth = k->depth, check, rule,
+	uint64_t address = walk_address(w), sp = w->sp, fp = w->fp, depth = k->depth, check, rule,
 		 cfa, ra;
 	const struct known_rule *known = find_known(k, address, &check);
 
@@ -443,12 +495,14 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->walk.guess_at = 0;
 	k->walk.mapping.start = 0;
 	k->walk.mapping.end = 0;
-	k->walk.mapping_count = space ? space->count : 0;
+	k->mapping_count = space ? space->count : 0;
 	k->first_mapping = space ? space->first : 0;
 	k->generation = space ? space->generation : 0;
 	k->outdated = space && is_outdated(space, pid);
 	k->depth = 0;
 	k->trampoline = observes ? find_trampoline() : 0;
+	k->missed = 0;
+	k->found = RULE_UNKNOWN;
 	close_window(k);
 }
 

@@ -285,6 +285,8 @@ static void configure(struct programs *p, const struct capture_options *options,
 	configure_driver_probes(p, options->drivers.kernel && multi && storage);
 	configure_waits(p, options->waits);
 	configure_accounts(p, options->sample_hz > 0);
+	bpf_map__set_autocreate(bpf->maps.samples, options->sample_hz > 0);
+	bpf_map__set_autocreate(bpf->maps.launches, options->launches);
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
 	bpf_map__set_autocreate(bpf->maps.thread_pythons, storage);
 }

@@ -66,14 +66,12 @@ struct home {
 	uintptr_t start, end; /* of the stack; end 0: unknown */
 };
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret)
 {
-	const struct home *h = (const struct home *)w;
+	const struct space_copy *copy = ((const struct home *)w)->copy;
+	uint32_t count = copy->count < WIRE_MAPPINGS ? copy->count : WIRE_MAPPINGS;
 
-	if (i >= h->copy->count)
-		return false;
-	*ret = h->copy->mappings[i];
-	return true;
+	return walk_search_mappings(copy->mappings, count, address, ret);
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -207,7 +205,6 @@ static __attribute__((noinline)) uint32_t look_up(const struct space_copy *copy,
 	struct home h = {.copy = copy};
 	uint32_t at;
 
-	h.walk.mapping_count = copy->count < WIRE_MAPPINGS ? copy->count : WIRE_MAPPINGS;
 	if (!walk_locate_rule(&h.walk, address, &at))
 		return h.walk.end;
 	if (!at)
@@ -233,7 +230,7 @@ static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_h
 /* The rule for the code that the walk is in; false: none, for the reason in the walk's end. */
 static bool find_rule(struct home *h, struct walk_rule *ret)
 {
-	uint64_t address = h->walk.pc - !h->walk.exact, entry, head, *slot;
+	uint64_t address = walk_address(&h->walk), entry, head, *slot;
 	uint32_t end, packed;
 
 	if (address >> ADDRESS_BITS)

@@ -24,14 +24,11 @@ struct home {
 	bool guessing;
 };
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret)
 {
 	const struct unwind_start *start = ((struct home *)w)->start;
 
-	if (i >= start->mapping_count)
-		return false;
-	*ret = start->mappings[i];
-	return true;
+	return walk_search_mappings(start->mappings, start->mapping_count, address, ret);
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -76,27 +73,12 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
 	return true;
 }
 
-/* Whether code is mapped there. */
-static bool is_code(const struct unwind_start *start, uint64_t address)
-{
-	uint32_t low = 0, high = start->mapping_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (address >= start->mappings[middle].end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < start->mapping_count && address >= start->mappings[low].start;
-}
-
 static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	struct home *home = (struct home *)w;
+	struct walk_mapping mapping;
 
-	if (home->guessing && !is_code(home->start, address))
+	if (home->guessing && !walk_home_mapping(w, address, &mapping))
 		return false;
 	w->guess_left -= w->guess_left < CODE_READ_WORDS ? w->guess_left : CODE_READ_WORDS;
 	return home->start->read_code(home->start->pid, address, ret);
@@ -140,8 +122,7 @@ uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum wa
 			.fp = start->fp,
 			.lr = start->lr,
 			.exact = start->exact,
-			.guess_left = start->read_code ? WALK_GUESS_WORDS : 0,
-			.mapping_count = start->mapping_count},
+			.guess_left = start->read_code ? WALK_GUESS_WORDS : 0},
 		.start = start,
 	};
 	struct walk *w = &home.walk;

@@ -15,6 +15,14 @@
 
 #include "walk/table.h"
 
+/* Values have to be read again. The verifier of BPF goes through what follows once for each value
+ * that it can tell apart in a register; what is read from a walk's state may be anything. */
+#ifdef __bpf__
+#define WALK_FORGET() asm volatile("" ::: "memory")
+#else
+#define WALK_FORGET()
+#endif
+
 #define WALK_FRAMES_MAX	  2048 /* of the native ones */
 #define WALK_FOLLOWED_MAX 8192 /* of deeper stacks the middle is left out */
 

@@ -131,7 +131,9 @@ struct walk_python_stack {
 	uint32_t void_sent; /* those that were moved are none */
 	uint32_t left_out;  /* frames in the middle that were cut out */
 	uint32_t open;	    /* the latest frame's group has not ended */
+	uint32_t entry;	    /* the frame in `words` is an entry frame, or begins a loop (3.11) */
 	uint64_t frame;	    /* the next one */
+	uint64_t previous;  /* and the one after it, by its link */
 	uint64_t mark;	    /* one that has been; to come upon it again is to go round in circles */
 	uint64_t cframe;    /* the _PyCFrame of the group (3.11) */
 	uint64_t outer; /* in the innermost group, the _PyCFrame around it (3.11, 3.12); else 0 */

@@ -191,17 +191,15 @@ WALK_INLINE bool walk_python_end_group(struct walk_python_stack *s, uint64_t ent
 
 /*
  * From the outermost frame of a loop of 3.11 to the innermost one of the loop around it, by the
- * chain of _PyCFrames: the frame's own link is set later and cleared earlier than theirs. *previous
- * is that frame, or 0.
+ * chain of _PyCFrames: the frame's own link is set later and cleared earlier than theirs.
  */
-WALK_INLINE bool walk_python_next_cframe(
-	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
+WALK_INLINE bool walk_python_next_cframe(struct walk_python_stack *s, const struct walk_python *p)
 {
 	if (!walk_python_end_group(s, s->cframe) ||
 		!walk_python_home_read(s, s->cframe + p->cframe_previous, &s->cframe, 8))
 		return false;
-	*previous = 0;
-	return !s->cframe || walk_python_home_read(s, s->cframe + p->cframe_frame, previous, 8);
+	s->previous = 0;
+	return !s->cframe || walk_python_home_read(s, s->cframe + p->cframe_frame, &s->previous, 8);
 }
 
 /*
@@ -210,32 +208,38 @@ WALK_INLINE bool walk_python_next_cframe(
  * yet.
  */
 WALK_INLINE bool walk_python_is_linked(
-	const struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+	const struct walk_python_stack *s, const struct walk_python *p)
 {
-	return !s->outer || previous == s->outer_frame ||
+	return !s->outer || s->previous == s->outer_frame ||
 	       (p->layout == WALK_PYTHON_CFRAMES && s->sent + s->depth == 1);
 }
 
-/* What the frame in s->words is, by layout; *previous is its link, and may be found to be another.
- */
-WALK_INLINE bool walk_python_decode(
-	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
+/* Whether the frame in s->words is an entry frame, which runs no code. */
+WALK_INLINE bool walk_python_is_apart(
+	const struct walk_python_stack *s, const struct walk_python *p)
 {
-	bool entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
-	bool apart = p->layout >= WALK_PYTHON_CSTACK && entry;
+	return p->layout >= WALK_PYTHON_CSTACK && s->entry;
+}
 
-	if (!apart && !walk_python_push(s, p))
+/* What the frame in s->words is, by layout; its link in s may be found to be another. */
+WALK_INLINE bool walk_python_decode(struct walk_python_stack *s, const struct walk_python *p)
+{
+	s->entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
+	WALK_FORGET();
+	if (!walk_python_is_apart(s, p) && !walk_python_push(s, p))
 		return false;
 	if (p->layout == WALK_PYTHON_OBJECTS && s->open) {
 		s->frames[(s->depth - 1) & (WALK_PYTHON_ROOM - 1)].at |= WALK_PYTHON_LAST;
 		s->open = 0;
 	}
-	if ((entry || !*previous) && !walk_python_is_linked(s, p, *previous))
+	WALK_FORGET();
+	if ((s->entry || !s->previous) && !walk_python_is_linked(s, p))
 		return false;
-	if (apart)
+	WALK_FORGET();
+	if (walk_python_is_apart(s, p))
 		return walk_python_end_group(s, s->frame);
-	if (p->layout == WALK_PYTHON_CFRAMES && (entry || !*previous))
-		return walk_python_next_cframe(s, p, previous);
+	if (p->layout == WALK_PYTHON_CFRAMES && (s->entry || !s->previous))
+		return walk_python_next_cframe(s, p);
 	return true;
 }
 
@@ -268,11 +272,11 @@ WALK_INLINE void walk_python_forget(struct walk_python_stack *s)
 }
 
 /* False: the chain leads into itself, so that none of it is true. */
-WALK_INLINE bool walk_python_goes_on(struct walk_python_stack *s, uint64_t previous)
+WALK_INLINE bool walk_python_goes_on(struct walk_python_stack *s)
 {
 	uint32_t depth = walk_python_followed(s);
 
-	if (previous && (previous == s->frame || previous == s->mark)) {
+	if (s->previous && (s->previous == s->frame || s->previous == s->mark)) {
 		walk_python_forget(s);
 		return false;
 	}
@@ -303,16 +307,16 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 	return walk_python_enter(s, p);
 }
 
-/* After a step that failed: when the innermost group is none, *ret is the frame of the loop around
- * it. */
-WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s, uint64_t *ret)
+/* After a step that failed: when the innermost group is none, the walk goes on with the frame of
+ * the loop around it. */
+WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s)
 {
 	if (!s->outer || walk_python_followed(s) >= WALK_PYTHON_FOLLOWED_MAX)
 		return false;
 	walk_python_forget(s);
 	s->cframe = s->outer;
 	s->mark = s->outer = 0;
-	*ret = s->outer_frame;
+	s->previous = s->outer_frame;
 	return true;
 }
 
@@ -320,21 +324,22 @@ WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s, uint64_t *ret)
  * followed further. */
 WALK_INLINE bool walk_python_step(struct walk_python_stack *s, const struct walk_python *p)
 {
-	uint64_t previous = 0;
 	bool good;
 
 	if (!s->frame) {
 		s->complete = !s->open;
 		return false;
 	}
+	s->previous = 0;
 	good = walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size);
 	if (good) {
-		previous = walk_python_word(s, p, p->frame_previous);
-		good = walk_python_decode(s, p, &previous) && walk_python_goes_on(s, previous);
+		s->previous = walk_python_word(s, p, p->frame_previous);
+		WALK_FORGET();
+		good = walk_python_decode(s, p) && walk_python_goes_on(s);
 	}
-	if (!good && !walk_python_retreat(s, &previous))
+	if (!good && !walk_python_retreat(s))
 		return false;
-	s->frame = previous;
+	s->frame = s->previous;
 	return true;
 }
 

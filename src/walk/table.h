@@ -126,3 +126,23 @@ struct walk_mapping {
 	uint32_t table; /* word address */
 	uint32_t kind;	/* enum walk_mapping_kind */
 };
+
+/* The one that has the address, of so many; false: none has. */
+static inline bool walk_search_mappings(const struct walk_mapping *mappings, uint32_t count,
+	uint64_t address, struct walk_mapping *ret)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		*ret = mappings[middle];
+		if (address < ret->start)
+			high = middle;
+		else if (address >= ret->end)
+			low = middle + 1;
+		else
+			return true;
+	}
+	return false;
+}

@@ -7,8 +7,8 @@
  * nothing, follows no pointer itself, and ends: every step goes up the stack. A home defines these
  * before it includes this file:
  *
- *	static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
- *		The i-th mapping of the process; false: there is none.
+ *	static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret);
+ *		The mapping of the process that has the address; false: there is none.
  *	static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count);
  *		1 to 4 words of the tables, not across a multiple of 16; false: there are none at `at`.
  *	static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
@@ -20,6 +20,7 @@
  *	WALK_HOME_CODE, if it can read code, and callers may be guessed (walk_guess):
  *	static bool walk_home_code(struct walk *w, uint64_t address, uint64_t *ret);
  *		8 bytes of code; false: cannot be read.
+ *	WALK_APART, if it is another: how a function is declared that is given numbers only.
  */
 #pragma once
 
@@ -38,20 +39,19 @@ struct walk {
 	struct walk_range loops[WALK_LOOP_RANGES];
 	/* where rbx, as this frame had it, is saved; 0: it is still in the register */
 	uint64_t bx_slot;
-	uint32_t exact; /* pc was interrupted there; else it is a return address */
+	uint32_t exact; /* 1: pc was interrupted there; 0: it is a return address */
 	uint32_t end;	/* enum walk_end, once a step has failed */
 	uint32_t signal_frames;
-	uint32_t outer; /* how many frames have been left; see walk_register */
-	uint32_t mapping_count;
+	uint32_t outer;		     /* how many frames have been left; see walk_register */
 	uint64_t callee_sp;	     /* sp of the frame that was left last */
-	uint32_t guessed;	     /* pc was (walk_guess) */
+	uint32_t guessed;	     /* 1: pc was (walk_guess) */
 	uint32_t guess_left;	     /* words of the stack that may still be looked at for that */
 	uint64_t guess_at;	     /* the next of them; 0: none was yet */
 	struct walk_mapping mapping; /* of the latest address; end 0: none */
 	struct walk_table_header table; /* of that mapping */
 };
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret);
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count);
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
 #ifdef WALK_HOME_REGISTERS
@@ -90,31 +90,23 @@ WALK_INLINE bool walk_fail(struct walk *w, uint32_t end)
 	return false;
 }
 
+/* Puts the header of the table of w's mapping into w. */
+WALK_INLINE bool walk_find_table(struct walk *w)
+{
+	return walk_home_words(w, w->mapping.table, (uint32_t *)&w->table, 4) &&
+	       walk_home_words(w, w->mapping.table + 4, (uint32_t *)&w->table + 4, 4) &&
+	       walk_home_words(w, w->mapping.table + 8, (uint32_t *)&w->table + 8, 1) &&
+	       w->table.magic == WALK_TABLE_MAGIC;
+}
+
 /* Puts the mapping of `address`, and the header of its table, into w. */
 WALK_INLINE bool walk_find_mapping(struct walk *w, uint64_t address)
 {
-	uint32_t low = 0, high = w->mapping_count;
-
 	if (address - w->mapping.start < w->mapping.end - w->mapping.start)
 		return true;
-	for (int i = 0; i < 18 && low < high; i++) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (!walk_home_mapping(w, middle, &w->mapping))
-			break;
-		if (address < w->mapping.start)
-			high = middle;
-		else if (address >= w->mapping.end)
-			low = middle + 1;
-		else
-			return w->mapping.kind != WALK_MAPPING_TABLE ||
-			       (walk_home_words(w, w->mapping.table, (uint32_t *)&w->table, 4) &&
-				       walk_home_words(w, w->mapping.table + 4,
-					       (uint32_t *)&w->table + 4, 4) &&
-				       walk_home_words(w, w->mapping.table + 8,
-					       (uint32_t *)&w->table + 8, 1) &&
-				       w->table.magic == WALK_TABLE_MAGIC);
-	}
+	if (walk_home_mapping(w, address, &w->mapping) &&
+		(w->mapping.kind != WALK_MAPPING_TABLE || walk_find_table(w)))
+		return true;
 	w->mapping.start = w->mapping.end = 0;
 	return false;
 }
@@ -300,11 +292,17 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	return ra ? true : walk_fail(w, WALK_ZERO);
 }
 
+/* Where the code that w is in is looked up: a call belongs to what is before its return address. */
+WALK_INLINE uint64_t walk_address(const struct walk *w)
+{
+	return w->pc - 1 + w->exact;
+}
+
 /* The frame that w is in, as a word. */
 WALK_INLINE uint64_t walk_frame(const struct walk *w)
 {
-	return (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0) |
-	       (w->guessed ? WALK_FRAME_GUESSED : 0);
+	return (w->pc & WALK_FRAME_ADDRESS) | w->exact * WALK_FRAME_EXACT |
+	       w->guessed * WALK_FRAME_GUESSED;
 }
 
 /* One step outwards by the rule for the code that w is in; otherwise as walk_step. */
@@ -339,7 +337,7 @@ WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
 	struct walk_rule rule;
 
 	*ret_frame = walk_frame(w);
-	return walk_find_rule(w, w->pc - !w->exact, &rule) && walk_step_by(w, &rule, ret_frame);
+	return walk_find_rule(w, walk_address(w), &rule) && walk_step_by(w, &rule, ret_frame);
 }
 
 #ifdef WALK_HOME_CODE
@@ -364,6 +362,10 @@ WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
 #define WALK_CODE_MIN	     4096
 #define WALK_CODE_MAX	     (1ull << 47)
 
+#ifndef WALK_APART
+#define WALK_APART WALK_INLINE
+#endif
+
 #define WALK_CODE_BYTE(code, i)	 ((code) >> 8 * (i)&0xff)
 #define WALK_CODE_BYTES(code, i) ((code) >> 8 * (i)&0xffff)
 
@@ -372,7 +374,7 @@ WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
  * distance, or ff with the number 2 in bits 3 to 5 of the byte behind it, in all its forms: a
  * register, memory without a distance, with one of a byte or of four, each with a SIB byte or not.
  */
-WALK_INLINE bool walk_is_call(uint64_t code)
+WALK_APART long walk_is_call(uint64_t code)
 {
 	uint64_t two = WALK_CODE_BYTES(code, 6), three = WALK_CODE_BYTES(code, 5),
 		 six = WALK_CODE_BYTES(code, 2);
@@ -434,14 +436,15 @@ WALK_INLINE bool walk_is_frame(uint64_t fp, uint64_t sp)
 /* The first of the slots of this turn that seems to have a return address; 0: none does. */
 WALK_INLINE uint64_t walk_guess_slot(struct walk *w, uint64_t *ret_pc)
 {
-	uint64_t slot = w->guess_at;
+	for (int i = 0; i < WALK_GUESS_TURN; i++) {
+		uint64_t slot;
 
-	for (int i = 0; i < WALK_GUESS_TURN; i++, slot += 8)
-		if (walk_seems_return(w, slot, ret_pc)) {
-			w->guess_at = slot + 8;
+		WALK_FORGET();
+		slot = w->guess_at;
+		w->guess_at = slot + 8;
+		if (walk_seems_return(w, slot, ret_pc))
 			return slot;
-		}
-	w->guess_at = slot;
+	}
 	return 0;
 }
 

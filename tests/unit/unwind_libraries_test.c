@@ -57,10 +57,9 @@ struct tally {
 
 /* ------------------------------------------------------------------ ours */
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret)
 {
-	*ret = ((struct home *)w)->library->mapping;
-	return i == 0;
+	return walk_search_mappings(&((struct home *)w)->library->mapping, 1, address, ret);
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -80,7 +79,7 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 
 static struct walk_rule our_rule(const struct library *l, uint64_t vaddr)
 {
-	struct home home = {.walk.mapping_count = 1, .library = l};
+	struct home home = {.library = l};
 	struct walk_rule rule = {0};
 
 	if (!walk_find_rule(&home.walk, vaddr, &rule))

@@ -17,11 +17,12 @@
 static uint8_t code[256];
 static uint64_t stack[WORDS];
 
-static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
+static bool walk_home_mapping(struct walk *w, uint64_t address, struct walk_mapping *ret)
 {
+	static const struct walk_mapping only = {.start = CODE, .end = CODE + 128};
+
 	(void)w;
-	*ret = (struct walk_mapping){.start = CODE, .end = CODE + 128};
-	return !i;
+	return walk_search_mappings(&only, 1, address, ret);
 }
 
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count)
@@ -60,11 +61,8 @@ static void begin(struct walk *w)
 {
 	memset(code, 0x90, sizeof(code));
 	memset(stack, 0, sizeof(stack));
-	*w = (struct walk){.pc = CODE + 8,
-		.sp = STACK,
-		.mapping_count = 1,
-		.guess_left = WALK_GUESS_WORDS,
-		.end = WALK_NO_RULE};
+	*w = (struct walk){
+		.pc = CODE + 8, .sp = STACK, .guess_left = WALK_GUESS_WORDS, .end = WALK_NO_RULE};
 }
 
 /* As homes do. */
