@@ -10,8 +10,10 @@
  * Where lanes of a warp leave a loop one after another, straight to the end of the kernel, and the
  * others wait in that loop for all that have not left (a barrier, a vote), assemblers do have them
  * meet behind the loop, if there is anything to do (seen with ptxas 13.0 for sm_75 and sm_90): all
- * would wait for ever. Such ways out get nothing but a `ret`. Where more than that is between the
- * loop and the end, lanes may wait for the others there without any probes.
+ * would wait for ever. There the bodies stand in front of the branch, in the loop, where lanes that
+ * stay wait no longer than the bodies take, and behind it is nothing but a `ret`. Where it is not
+ * known in front of it which lanes leave (an indirect branch) there are no bodies. Where more is
+ * between the loop and the end, lanes may wait for the others there without any probes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -172,22 +174,76 @@ bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i)
 	return label.kind == PTX_WORD && label_leaves(s, (struct ptx_text){label.text, label.size});
 }
 
-bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i)
+static bool is_in_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i)
 {
-	const struct ptx_statement *first = s->statements.items, *before = i;
-
-	if (s->in_waiting_loop.items[i - first])
-		return true;
-	while (before > first && (--before)->kind != PTX_INSTRUCTION)
-		;
-	return before->kind == PTX_INSTRUCTION && s->in_waiting_loop.items[before - first];
+	return s->in_waiting_loop.items[i - s->statements.items];
 }
 
-void ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i)
+/* The instruction in front of a statement; NULL: there is none. */
+static const struct ptx_statement *instruction_before(
+	const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	while (i > s->statements.items)
+		if ((--i)->kind == PTX_INSTRUCTION)
+			return i;
+	return NULL;
+}
+
+bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	const struct ptx_statement *before = instruction_before(s, i);
+
+	return is_in_waiting_loop(s, i) || (before && is_in_waiting_loop(s, before));
+}
+
+bool ptx_ends_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	const struct ptx_statement *next = i + 1;
+
+	if (!ptx_is_op(&i->op, "bra") || !i->predicate.size || !is_in_waiting_loop(s, i))
+		return false;
+	while (next->kind == PTX_LABEL || next->kind == PTX_LINE)
+		next++;
+	if (is_in_waiting_loop(s, next))
+		return false;
+	return next->kind == PTX_BODY_END ||
+	       (next->kind == PTX_INSTRUCTION && !next->predicate.size && ptx_leaves(s, next));
+}
+
+/* The exit bodies for lanes where the predicate holds. */
+static void write_in_front(struct ptx_splicer *s, const struct ptx_statement *leaving)
+{
+	ptx_write_site(s, &(struct ptx_site_at){.site = PTX_AT_EXIT, .statement = leaving});
+}
+
+void ptx_write_end_of_loop(struct ptx_splicer *s, const char **from, const struct ptx_statement *i)
+{
+	struct ptx_statement leaving = *i;
+
+	leaving.negated = !i->negated;
+	ptx_copy(s, from, i->start);
+	write_in_front(s, &leaving);
+}
+
+/* Whether no lane comes from in front of it that has not had its bodies there. */
+static bool is_behind_bodies(const struct ptx_splicer *s, const struct ptx_statement *i)
+{
+	const struct ptx_statement *before = instruction_before(s, i);
+
+	return !is_in_waiting_loop(s, i) && ptx_is_op(&before->op, "bra") &&
+	       (!before->predicate.size || ptx_ends_waiting_loop(s, before));
+}
+
+bool ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i)
 {
 	struct buf *b = &s->out.text;
+	bool is_known = i->predicate.size && is_in_waiting_loop(s, i);
 
 	ptx_copy(s, from, i->start);
+	if (i->kind == PTX_BODY_END)
+		return is_behind_bodies(s, i);
+	if (is_known)
+		write_in_front(s, i);
 	*from = i->end;
 	if (i->predicate.size) {
 		buf_puts(b, i->negated ? "@!" : "@");
@@ -195,6 +251,7 @@ void ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct
 		buf_putc(b, ' ');
 	}
 	buf_puts(b, "ret;");
+	return is_known || is_behind_bodies(s, i);
 }
 
 static void write_exit(struct ptx_splicer *s)

@@ -400,6 +400,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 {
 	struct buf *b = &s->out.text;
 	const struct ptx_chosen *first = NULL, *last = NULL;
+	bool ends = at->site == PTX_AT_EXIT && !at->statement;
 	unsigned int count = 0;
 	uint32_t uses = 0;
 
@@ -418,7 +419,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		buf_printf(b, "\t.loc\t%u %u 0\n", s->file, first->number + 1);
 	buf_puts(b, "\t{\n\t.reg .pred %xpu_p;\n\t.reg .b32 %xpu_t, %xpu_u, %xpu_x;\n"
 		    "\t.reg .b64 %xpu_v;\n");
-	if (at->memory)
+	if (at->statement)
 		write_predicate(b, at->statement);
 	buf_puts(b, "\t@!%xpu_on bra xpu_past;\n");
 	if (at->memory)
@@ -435,7 +436,7 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		buf_puts(b, ptx_lines_text);
 	vec_foreach (c, &s->chosen)
 		if (ptx_body_fits(c->body, at->site, at->memory))
-			ptx_write_body(s, c, c == last && at->site == PTX_AT_EXIT);
+			ptx_write_body(s, c, c == last && ends);
 	buf_puts(b, "xpu_past:\n\t}\n");
 	restore_line(s);
 	return count;

@@ -213,13 +213,16 @@ static int read_body(struct ptx_splicer *s)
 static void write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i,
 	struct ptx_probed *probed)
 {
-	if (ptx_leaves_waiting_loop(s, i)) {
-		ptx_write_bare_leave(s, from, i);
-		s->out.unseen_exits++;
-		return;
-	}
-	ptx_write_leave(s, from, i);
-	probed->returns++;
+	bool is_seen = true;
+
+	if (ptx_leaves_waiting_loop(s, i))
+		is_seen = ptx_write_bare_leave(s, from, i);
+	else if (i->kind == PTX_BODY_END)
+		ptx_write_last_leave(s);
+	else
+		ptx_write_leave(s, from, i);
+	probed->returns += is_seen && i->kind != PTX_BODY_END;
+	s->out.unseen_exits += !is_seen;
 }
 
 /* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
@@ -250,6 +253,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 			continue;
 		if (ptx_is_op(&i->op, "call"))
 			ptx_note_call(s, i);
+		if (at_exit && ptx_ends_waiting_loop(s, i))
+			ptx_write_end_of_loop(s, from, i);
 		if (at_exit && ptx_leaves(s, i)) {
 			write_leave(s, from, i, probed);
 			runs_off = i->predicate.size;
@@ -267,10 +272,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 		}
 	}
 	ptx_copy(s, from, i->start);
-	if (at_exit && runs_off && ptx_leaves_waiting_loop(s, i))
-		s->out.unseen_exits++;
-	else if (at_exit && runs_off)
-		ptx_write_last_leave(s);
+	if (at_exit && runs_off)
+		write_leave(s, from, i, probed);
 	return 0;
 }
 

@@ -88,8 +88,10 @@ int ptx_body_uses(const struct ptx_body *body, uint32_t *ret);
 struct ptx_site_at {
 	enum ptx_site site; /* of memory: PTX_AT_ACCESS */
 	const struct ptx_memory *memory;
-	const struct ptx_statement *statement; /* of memory */
-	uint32_t insn, number;		       /* in the kernel, in the module */
+	/* For lanes where its predicate holds, in front of it: the access; or what leaves, if that
+	 * is not written with the bodies. */
+	const struct ptx_statement *statement;
+	uint32_t insn, number; /* in the kernel, in the module */
 };
 
 /* Whether a body stands at such a site. */
@@ -123,8 +125,13 @@ bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i);
 /* Whether others of the warp may wait, in a loop, for the lanes that leave there: nothing must come
  * between. */
 bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);
-/* Writes a `ret` in the place of what leaves; *from gets behind it. */
-void ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
+/* Whether lanes leave such a loop where this branch does not lead back, straight to the end. */
+bool ptx_ends_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);
+/* Writes the exit bodies for these lanes in front of it. */
+void ptx_write_end_of_loop(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
+/* Writes the exit bodies, if it is known which lanes leave, and a bare `ret` in the place of what
+ * leaves; *from gets behind it. False: not known, so they have no bodies. */
+bool ptx_write_bare_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
 /* Writes the exit bodies and a `ret` in the place of what leaves; *from gets behind it. */
 void ptx_write_leave(struct ptx_splicer *s, const char **from, const struct ptx_statement *i);
 /* The same at the end of the body. */

@@ -128,7 +128,8 @@ loop returns 'L: ld.volatile.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, %r1; 
 loop two_ways 'L: bar.sync 0; ld.volatile.global.u32 %r3, [%rd2]; setp.eq.u32 %p1, %r3, %r1; @%p1 bra D;
 	st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r4; @%p2 bra L; D: ret; }'
 loop while 'L: setp.ge.u32 %p1, %r2, %r1; @%p1 bra D; bar.sync 0; st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1; bra L; D: ret; }'
-for name in returns two_ways while; do
+loop falls 'L: bar.sync 0; st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r1; @%p2 bra L; ret; }'
+for name in returns two_ways while falls; do
 	for arch in $archs; do
 		case $arch in sm_1[0-9]*) continue ;; esac # of a later encoding
 		"$ptxas" -arch=$arch -o loop.cubin loop_$name.ptx

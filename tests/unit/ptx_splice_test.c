@@ -130,19 +130,50 @@ static void ways(const char *text, size_t ret[2])
 	buf_release(&whole);
 }
 
+/* What stands behind the exit, up to where the text ends. */
+static bool is_behind_exit(const char *kernel, const char *behind)
+{
+	struct ptx_body b = body(PTX_AT_EXIT, "{ membar.gl; // BODY\n}");
+	struct buf whole = BUF_INIT;
+	struct ptx_spliced s;
+	const char *at;
+	bool is;
+
+	buf_printf(&whole, HEAD "%s\n", kernel);
+	s = splice(buf_text(&whole), &b, 1);
+	at = strstr(buf_text(&s.text), "// BODY");
+	at = at ? strstr(at, "xpu_past:\n\t}\n") : NULL;
+	is = at && !strcmp(at + strlen("xpu_past:\n\t}\n"), behind);
+	ptx_spliced_release(&s);
+	buf_release(&whole);
+	return is;
+}
+
+static void lanes_that_leave_a_loop_in_which_others_wait_have_the_exit_in_front(void)
+{
+	CHECK(is_behind_exit(
+		".entry k()\n{\nL:	@%p bra D;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}",
+		"@%p ret;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}\n"));
+	CHECK(is_behind_exit(".entry k()\n{\nL:	bar.sync 0;\n	@!%p bra L;\n	ret;\n}",
+		"@!%p bra L;\n	ret;\n}\n"));
+}
+
 static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
 {
 	static const struct {
 		const char *text;
 		size_t with, without;
 	} kernels[] = {
-		{".entry k()\n{\nL:	@%p bra D;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}", 0,
-			2},
-		{".entry k()\n{\nL:	@!%p ret;\n	bar.sync 0;\n	bra.uni L;\n}", 0, 2},
+		{".entry k()\n{\nL:	@%p bra D;\n	bar.sync 0;\n	bra L;\nD:	ret;\n}", 1,
+			0},
+		{".entry k()\n{\nL:	@!%p ret;\n	bar.sync 0;\n	bra.uni L;\n}", 1, 0},
 		{".entry k()\n{\n	@%q bra D;\nL:	vote.sync.all.pred %p, %p, -1;\n"
 		 "	@%p bra L;\nD:	ret;\n}",
-			1, 1},
-		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 0, 1},
+			2, 0},
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 1, 0},
+		/* Which lanes leave is not known in front of it. */
+		{".entry k()\n{\nL:	@%p bra M;\n	bar.sync 0;\n	ret;\nM:	bra L;\n}",
+			0, 1},
 		/* Nobody waits in it. */
 		{".entry k()\n{\nL:	@%p bra D;\n	add.u32 %r, %r, 1;\n	bra L;\nD:	"
 		 "ret;\n}",
@@ -159,11 +190,11 @@ static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
 			3, 0},
 		{".entry k()\n{\nA:	@%p ret;\n	bar.sync 0;\nT: .branchtargets B, A;\n"
 		 "	brx.idx %r, T;\nB:	ret;\n}",
-			0, 2},
+			1, 1},
 		/* What is called waits. */
 		{".func f()\n{\n	bar.sync 0;\n	ret;\n}\n"
 		 ".entry k()\n{\nL:	call f;\n	@%p bra L;\n	ret;\n}",
-			0, 1},
+			1, 0},
 		{".func f()\n{\n	ret;\n}\n.entry k()\n{\nL:	call f;\n	@%p bra "
 		 "L;\n	ret;\n}",
 			1, 0},
@@ -752,6 +783,7 @@ int main(void)
 	RUN(a_branch_leaves_where_nothing_but_a_return_is_behind_its_label);
 	RUN(the_end_of_a_body_is_a_way_out_where_execution_comes_there);
 	RUN(nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end);
+	RUN(lanes_that_leave_a_loop_in_which_others_wait_have_the_exit_in_front);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
 	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);

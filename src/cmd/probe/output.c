@@ -231,7 +231,7 @@ void output_losses(struct buf *out, const struct probe_output *o)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are not seen: in functions that kernels call, or "
-		"straight behind loops in which threads wait");
+		"behind an indirect branch out of a loop in which threads wait");
 	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
 		"kernels have fewer parameters than programs read of them: those are 0");
 	if (o->request->kernels)
