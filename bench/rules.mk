@@ -41,6 +41,7 @@ $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 
 # For bench/gpu/probes.py, which needs a GPU.
 $(B)/bench/probed_times: bench/gpu/probed_times.c $(B)/demo/driver.o $(B)/built-with
+	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -o $@ $< $(B)/demo/driver.o -ldl
 
 programs: $(B)/bench/tiny_worker $(B)/bench/probed_times
