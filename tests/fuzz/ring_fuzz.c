@@ -103,6 +103,7 @@ static void close_session(void)
 	buf_release(&session.held_lines);
 	buf_release(&session.late_lines);
 	map_release(&session.connected);
+	map_release(&session.failures);
 	map_release(&session.stop_times);
 	map_release(&session.by_number);
 	for (uint32_t n = 0; n < WIRE_APIS; n++)
