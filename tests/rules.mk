@@ -30,8 +30,10 @@ $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libchecks.a $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The injected library's code, called directly. It comes before the archive, which has names like its own.
-$(B)/tests/unit/inject_%.t: $(B)/obj/tests/unit/inject_%.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
+# The injected library's code, called directly. It comes before the archive, which has names like its own. Its dlsym would be
+# the sanitizers', too, before they are ready.
+INJECT_TESTED := $(filter-out %/dlsym_entry.o,$(INJECT_OBJECTS))
+$(B)/tests/unit/inject_%.t: $(B)/obj/tests/unit/inject_%.o $(INJECT_TESTED) $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -200,7 +202,7 @@ $(FB)/libinject.a: $(FUZZ_INJECT)
 	$(AR) rcs $@ $^
 
 # Assembly stands before the archives: what it defines is not taken from them, and what it needs is.
-FUZZ_INJECT_ASM := $(patsubst %.S,$(B)/inject/%.o,$(filter %.S,$(INJECT_SOURCES)))
+FUZZ_INJECT_ASM := $(filter $(patsubst %.S,$(B)/inject/%.o,$(filter %.S,$(INJECT_SOURCES))),$(INJECT_TESTED))
 
 $(FB)/rocprofiler_fuzz: $(FUZZ_INJECT_ASM) $(FB)/obj/tests/fuzz/rocprofiler_fuzz.o $(FB)/libinject.a $(FB)/libxpuprof.a
 	$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)

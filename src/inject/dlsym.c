@@ -10,9 +10,11 @@
 #define OLDEST_GLIBC "GLIBC_2.17"
 #endif
 
-/* dlsym_entry.S */
+/* For dlsym_entry.S, which programs other than these libraries do without. */
 extern void *(*dlsym_next)(void *, const char *);
 void *dlsym_before(void *handle, const char *name);
+
+void *(*dlsym_next)(void *, const char *);
 
 /* At the first use: constructors of other libraries may come before ours. */
 static void find_next(void)

@@ -58,11 +58,3 @@ dlsym:
 #error "dlsym is not written for this machine"
 #endif
 	.size dlsym, . - dlsym
-
-	.bss
-	.balign 8
-	.globl dlsym_next
-	.type dlsym_next, %object
-	.size dlsym_next, 8
-dlsym_next:
-	.quad 0
