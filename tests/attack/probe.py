@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION = 0x5558504B, 6  # of wire/probe.h
+MAGIC, VERSION = 0x5558504B, 7  # of wire/probe.h
 ARENA, KERNEL, LINES, FILE, IMAGE = 1, 2, 3, 4, 5
 
 
@@ -53,7 +53,7 @@ def ask_arena(s):
 
 
 def kernel(n, name, fate=0):
-    return struct.pack("<6IQ6I3072s", KERNEL, fate, 1, 1, 1, 0, n, 1, 2, 3, 4, 5, 6, name)
+    return struct.pack("<6IQQ6I512s3072s", KERNEL, fate, 1, 1, 1, n % 3, n, n // 3, 1, 2, 3, 4, 5, 6, b"\x1b[1m%d\n" % n, name)
 
 
 def garbage():
@@ -63,7 +63,7 @@ def garbage():
             greet(s)
         for _ in range(20):
             try:
-                size = random.choice([0, 1, 4, 24, 112, 2584, 3080, 3088, 3128, 4096])
+                size = random.choice([0, 1, 4, 24, 112, 2584, 3080, 3096, 3648, 4096])
                 s.send(struct.pack("<I", random.randrange(8))[:size] + os.urandom(max(0, size - 4)))
             except OSError:
                 break
@@ -75,7 +75,7 @@ def endless():
     greet(s)
     for n in range(20000):
         s.send(kernel(n, b"\x1b]0;name\x07 %d" % n + b"x" * 3000, n // 2 % 16 if n % 2 else 0))
-        s.send(struct.pack("<IIQ3072s", IMAGE, n % 16, 2**63, os.urandom(3072)))
+        s.send(struct.pack("<IIQQ3072s", IMAGE, n % 16, 2**63, n // 2, os.urandom(3072)))
         s.send(struct.pack("<II3072s", FILE, n, b"/file/%d" % n))
         s.send(struct.pack("<IIQQ", LINES, 2**31, n, random.choice([n, 2**31, 2**64 - 2, 2**64 - 1])) + os.urandom(2560))
 
