@@ -132,12 +132,13 @@ def check_clock():
     """CUPTI never forgets a clock that it was given, and a profiler of the program's own would have wrong times."""
     with running(sys.executable, "-c", CLOCK) as program:
         for _ in range(2):
-            record_joined(program.pid, seconds=0.5)
+            done = record_joined(program.pid, seconds=1.5)
             wait_for(lambda: is_left(program.pid))
         program.send_signal(signal.SIGUSR2)
         wait_for(lambda: "off" in text_of("log"))
         off = re.search(r"off (\d+)", text_of("log"))
-        tap.result(report()["gpu_ns"] and off and int(off[1]) < 1e9, "CUPTI keeps its own clock in a program that was joined", text_of("log"))
+        tap.result(report()["gpu_ns"] and off and int(off[1]) < 1e9, "CUPTI keeps its own clock in a program that was joined", text_of("log"),
+                   done.stderr, report())
 
 
 def check_later():
