@@ -157,11 +157,11 @@ def check_end():
             recorder = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", path, "-p", str(program.pid)],
                                         stderr=subprocess.PIPE, text=True)
             wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > BEGUN_BYTES)
-            time.sleep(2.5)
+            time.sleep(1)
             program.send_signal(number)
             recorder.wait()
             if number == signal.SIGTERM:
-                whole(f"a program that {what}", path, margin_s=0.7)
+                whole(f"a program that {what}", path)
             else:
                 tap.result(report(path)["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
 

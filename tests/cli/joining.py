@@ -162,9 +162,9 @@ def end_well(program, name="log"):
     return status == 0 and text_of(name).endswith("done\n")
 
 
-def whole(what, path="p.xpu", name="log", graph=True, allowed=(), margin_s=0.3):
+def whole(what, path="p.xpu", name="log", graph=True, allowed=()):
     """A recording has all rounds that it saw whole, with nothing lost."""
-    wrong, compared = check_rounds.check(path, check_rounds.read_rounds(name), 10, margin_s * 1e9, graph)
+    wrong, compared = check_rounds.check(path, check_rounds.read_rounds(name), 10, 0.3e9, graph)
     # what the kernel drops of mappings may be other programs': all share its buffers
     missing = {key: n for key, n in lost(path).items() 
                if not key.startswith(("walk_", "stacks_incomplete", "tables_", "maps_lost", *allowed))}
