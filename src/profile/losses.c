@@ -268,6 +268,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_PROBE_NO_NAMES] = LESSER_ONE("probe_no_names",
 		"images ran without probes, and the names of their kernels were not all read",
 		"image ran without probes, and the names of its kernels were not all read"),
+	[LOSS_PROBE_PARAMETERS] = LESSER_ONE("probe_parameters",
+		"kernels have fewer parameters than probes read of them: those are 0",
+		"kernel has fewer parameters than probes read of it: those are 0"),
 };
 // clang-format on
 

@@ -823,6 +823,7 @@ enum profile_loss {
 	LOSS_PROBE_NEVER_READ, /* contexts that ended before their maps were read */
 	LOSS_PROBE_PROCESSES,  /* that could not connect */
 	LOSS_PROBE_NO_NAMES,   /* images without them, whose kernels' names were not all read */
+	LOSS_PROBE_PARAMETERS, /* kernels of which they read parameters that are not there, as 0 */
 	LOSS_KINDS
 };
 

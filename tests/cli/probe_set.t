@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # `xpuprof probe`: what maps begin with (--set), which kernels and threads are chosen, and values as their types say.
+import json
 import os
 import re
 import subprocess
@@ -132,6 +133,10 @@ def check_messages():
     done, found = answer("-e", parameters, "-k", "vector_add", "-k", "leave_early")
     tap.result(found and found["losses"]["kernels_without_a_parameter"] == 2 and values(found, ".bss") == [{"last": WARPS - 3}] and
                "2 kernels have fewer parameters than programs read of them: those are 0" in done.stderr, "parameters that kernels do not have are 0, and counted", done.stderr)
+    done = probe("-o", "a.xpu", "-e", parameters, "-k", "vector_add", "-k", "leave_early")
+    report = subprocess.run([tap.PROGRAM, "report", "--json", "a.xpu"], stdout=subprocess.PIPE, text=True).stdout
+    losses = json.loads(report)["losses"] if report else done.stderr
+    tap.result(report and losses["probe_parameters"] == 2, "so they are in recordings", losses)
     done, found = answer("-e", SETTINGS, "-k", "vector_add")
     tap.result(found and not found["losses"]["kernels_without_a_parameter"], "those they have are not", found and found["losses"])
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What programs can do, each in one of its own, for tests/cli/probe.t. */
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
-#include "ebpf/tools/xpuprof_gpu.h"
+#include "maps.h"
 
 struct key {
 	__u32 a, b, c;
@@ -14,14 +11,6 @@ struct record {
 	__u32 block;
 	__u8 small;
 };
-
-#define MAP(name, type_, entries, key_type, value_type)                                            \
-	struct {                                                                                   \
-		__uint(type, type_);                                                               \
-		__uint(max_entries, entries);                                                      \
-		__type(key, key_type);                                                             \
-		__type(value, value_type);                                                         \
-	} name SEC(".maps")
 
 MAP(added, BPF_MAP_TYPE_ARRAY, 64, __u32, __u64);
 MAP(added_hash, BPF_MAP_TYPE_HASH, 256, struct key, __u64);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps of each type that begin with values, for tests/cli/probe_set.t. */
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
-#include "ebpf/tools/xpuprof_gpu.h"
+#include "maps.h"
 
 struct pair {
 	__u32 a, b, c;
@@ -13,14 +10,6 @@ struct bits {
 	__u32 low : 3, high : 29;
 	__s32 below : 4;
 };
-
-#define MAP(name, type_, entries, key_type, value_type)                                            \
-	struct {                                                                                   \
-		__uint(type, type_);                                                               \
-		__uint(max_entries, entries);                                                      \
-		__type(key, key_type);                                                             \
-		__type(value, value_type);                                                         \
-	} name SEC(".maps")
 
 MAP(wanted, BPF_MAP_TYPE_HASH, 256, struct pair, __u64);
 MAP(factors, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);

@@ -248,6 +248,15 @@ static void mode_library(void)
 	OK(d.cuLibraryUnload(l));
 }
 
+static void replay(CUgraphExec exec, const struct vectors *v, CUstream s)
+{
+	for (int i = 0; i < REPLAYS; i++, launches++) {
+		OK(d.cuGraphLaunch(exec, s));
+		OK(d.cuStreamSynchronize(s));
+		expect(v);
+	}
+}
+
 static void mode_graph(void)
 {
 	CUgraphExec exec;
@@ -268,12 +277,7 @@ static void mode_graph(void)
 	launches = 0;
 	OK(d.cuStreamEndCapture(s, &graph));
 	OK(d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-	for (int i = 0; i < REPLAYS; i++) {
-		OK(d.cuGraphLaunch(exec, s));
-		OK(d.cuStreamSynchronize(s));
-		expect(&v);
-	}
-	launches = REPLAYS;
+	replay(exec, &v, s);
 }
 
 static CUcontext shared_context;
@@ -347,15 +351,6 @@ static CUgraphExec capture(CUfunction f, const struct vectors *v, CUstream s, un
 	OK(d.cuStreamEndCapture(s, &graph));
 	OK(d.cuGraphInstantiateWithFlags(&exec, graph, 0));
 	return exec;
-}
-
-static void replay(CUgraphExec exec, const struct vectors *v, CUstream s)
-{
-	for (int i = 0; i < REPLAYS; i++, launches++) {
-		OK(d.cuGraphLaunch(exec, s));
-		OK(d.cuStreamSynchronize(s));
-		expect(v);
-	}
 }
 
 /* One graph is captured and replayed at once; then another, while two seconds pass; then both are

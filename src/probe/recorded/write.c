@@ -255,6 +255,7 @@ static int count_losses(struct recorded *r)
 	error = error ?: count(r, LOSS_PROBE_SMALLER, fates[PROBE_FATE_SMALLER]);
 	error = error ?: count(r, LOSS_PROBE_NOT_ON, fates[PROBE_FATE_NO_WORD]);
 	error = error ?: count(r, LOSS_PROBE_SLOW, fates[PROBE_FATE_SLOW_WORD]);
+	error = error ?: count(r, LOSS_PROBE_PARAMETERS, fates[PROBE_FATE_NO_PARAMETER]);
 	error = error
 			?: count(r, LOSS_PROBE_UNSEEN,
 				   fates[PROBE_FATE_UNSEEN_ACCESSES] +
