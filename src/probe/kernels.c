@@ -67,14 +67,14 @@ int server_add_kernel(struct server *s, const struct server_kernel *k)
 
 static int keep_unprobed(struct server *s, const struct server_unprobed *k)
 {
-	struct server_unprobed new = *k;
+	struct server_unprobed mine = *k;
 
-	new.name = strdup(k->name);
-	new.reason = strdup(k->reason);
-	if (new.name &&new.reason && !vec_push(&s->unprobed, new))
+	mine.name = strdup(k->name);
+	mine.reason = strdup(k->reason);
+	if (mine.name && mine.reason && !vec_push(&s->unprobed, mine))
 		return 0;
-	free(new.name);
-	free(new.reason);
+	free(mine.name);
+	free(mine.reason);
 	return -ENOMEM;
 }
 
