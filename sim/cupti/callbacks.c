@@ -324,10 +324,8 @@ SIM_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 
 	if (!sim_cupti_usable(&why))
 		return why;
-	if (cb.ended)
-		return CUPTI_SUCCESS;
 	if (!ours(subscriber))
-		return CUPTI_ERROR_INVALID_PARAMETER;
+		return cb.ended ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 	want_nothing();
 	xpuprof_sim_tools.whole = false;
 	cb.subscribed = false;

@@ -37,6 +37,7 @@ struct joined {
 	uint32_t pid, process;
 	uint8_t api;
 	bool woken;
+	bool asleep;   /* the library could not leave */
 	uint64_t copy; /* of the library, to see when it has left */
 };
 
@@ -164,7 +165,11 @@ static int note_joined(struct joins *j, const struct joined *one)
 
 static int adopt(struct joins *j, const struct pending *p, const struct join_result *result)
 {
-	const struct joined joined = {p->pid, p->process, p->api, result->woken, result->copy};
+	const struct joined joined = {.pid = p->pid,
+		.process = p->process,
+		.api = p->api,
+		.woken = result->woken,
+		.copy = result->copy};
 	int error = note_joined(j, &joined);
 
 	if (!error)
@@ -287,14 +292,15 @@ static void put_stop_time(
 			text_duration(part, time.tracer_ns), tracer);
 }
 
-/* Of those that go on, with the tracer: "12 in 63 ms (5 ms of it in X), 14". Where nothing stays, nothing is said. */
+/* Of those that go on without the library but with the tracer: "12 in 63 ms (5 ms of it in X), 14".
+ * Where nothing stays, nothing is said. */
 static void list_left(const struct joins *j, struct buf *left)
 {
 	struct gpu_joining how;
 	const char *stays = NULL;
 
 	vec_foreach (it, &j->joined)
-		if (is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process) &&
+		if (!it->asleep && is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process) &&
 			gpu_joining(j->gpu, it->api, &how) && how.stays) {
 			buf_printf(left, "%s%" PRIu32, stays ? ", " : "", it->pid);
 			put_stop_time(j, it->process, how.tracer, left);
@@ -309,11 +315,13 @@ static void list_asleep(const struct joins *j, struct buf *lines)
 	uint64_t deadline_ns = clock_now_ns() + LEAVE_NS;
 
 	vec_foreach (it, &j->joined)
-		if (await_leave(it, deadline_ns) != JOIN_LEFT)
+		if (await_leave(it, deadline_ns) != JOIN_LEFT) {
+			it->asleep = true;
 			buf_printf(lines,
 				"the library cannot leave process %" PRIu32
 				" yet: it sleeps there, and leaves when it can\n",
 				it->pid);
+		}
 }
 
 static int write_pids(const struct joins *j, struct profile_writer *w, const char *key, bool all)

@@ -90,10 +90,10 @@ def hide_interpreter(path):
 
 def main():
     how, fd, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    signal.alarm(20)
+    signal.alarm(60)
     child = os.fork()
     if not child:
-        signal.alarm(20)
+        signal.alarm(60)
         serve(fd)
     os.close(fd)
     path = os.path.join(folder, "file")

@@ -4,7 +4,7 @@
 with its stacks; and the program goes on as if nothing had been, whatever happens meanwhile. tests/gpu/joined.py does the same
 on a real GPU.
 
-usage: joined.t [twice|sources|clock|later|end|two|kills|forks|forking|rights|finalize...]"""
+usage: joined.t [twice|sources|clock|later|end|ended|two|kills|forks|forking|rights|finalize...]"""
 import contextlib
 import fcntl
 import os
@@ -167,6 +167,19 @@ def check_end():
                 tap.result(report(path)["gpu_ns"] > 0, f"a program that {what} has what came until then", recorder.stderr.read())
 
 
+def check_ended():
+    """CUPTI met an error while it was recorded; a program that uses it after that crashes."""
+    with running(ROUNDS, "--pause", "1000", faults="cupti-ends=300") as program:
+        first = record(program.pid, seconds="2", path="first.xpu").stderr
+        tap.result(f"CUPTI ended in process {program.pid}, " in first, "CUPTI may end in a program that was joined", first)
+        tap.result(f"cannot leave process {program.pid} yet: it sleeps there" in first and "left process" not in first,
+                   "the library stays, for what CUPTI may call", first)
+        for time_again in ("second", "third"):
+            said = record(program.pid, path="after.xpu").stderr
+            tap.result(lost("after.xpu") == {"gpu_refused": 1}, f"nothing is recorded there a {time_again} time, which is said", said)
+        tap.result(end_well(program), "and the program goes on", program.poll(), text_of("log")[-200:])
+
+
 def check_late():
     with running(ROUNDS, "--pause", "1000") as program:
         first = subprocess.Popen([tap.PROGRAM, "record", "-q", "-o", "first.xpu", "-p", str(program.pid)])
@@ -289,8 +302,8 @@ def check_rights():
 
 
 def check():
-    run_parts(check_twice, check_sources, check_clock, check_later, check_end, check_two, check_kills, check_forks, check_forking,
-              check_rights, check_finalize)
+    run_parts(check_twice, check_sources, check_clock, check_later, check_end, check_ended, check_two, check_kills, check_forks,
+              check_forking, check_rights, check_finalize)
 
 
 tap.main(check, why_not)

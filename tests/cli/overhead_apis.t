@@ -27,12 +27,12 @@ governed() {
 
 # --- Level Zero; a cycle is a nanosecond, and an append with an event takes 20 us more
 export LD_LIBRARY_PATH="$build/sim/levelzero" XPUPROF_SIM_ZE_HZ=1000000000
-XPUPROF_SIM_ZE_EVENT_NS=20000 governed 2 levelzero long 6
+XPUPROF_SIM_ZE_EVENT_NS=20000 governed 2 levelzero long 7 # a period has 5 s at most
 is "$status $(field "$losses, r['meta']['overhead']")" "0 {} 2" "Level Zero: nothing is lost in bursts"
-is "$(field "r['bursts']['count'] > 3, [k['name'] for k in r['kernels']], sum(r['works_without_stack'].values())")" "True ['one'] 0" \
+is "$(field "r['bursts']['count'] > 1, [k['name'] for k in r['kernels']], sum(r['works_without_stack'].values())")" "True ['one'] 0" \
 	"and there are some, with kernels on their stacks"
 # 0.04 where costs of calls are measured, 0.2 where they are not
-is "$(field "$share < 0.12")" True "what the driver takes for events counts: bursts are rare"
+is "$(field "$share < 0.15")" True "what the driver takes for events counts: bursts are rare"
 has "$(xpuprof report p.xpu)" "in bursts" "and the report says that they are bursts"
 run "$targets/levelzero" recorded
 alone=$(printf '%s\n' "$out" | awk '{print $1, $2}')
@@ -42,9 +42,9 @@ is "$status: $(printf '%s\n' "$count" | awk '{print $1, $2}')" "0: $alone" "a pr
 # --- OpenCL
 export LD_LIBRARY_PATH="$library_path"
 if "$targets/opencl" names >/dev/null 2>err; then
-	governed 5 opencl long 6
+	governed 5 opencl long 7
 	is "$status $(field "$losses")" "0 {}" "OpenCL: nothing is lost in bursts"
-	is "$(field "r['bursts']['count'] > 3, [k['name'] for k in r['kernels']], sum(r['works_without_stack'].values())")" "True ['scale'] 0" \
+	is "$(field "r['bursts']['count'] > 1, [k['name'] for k in r['kernels']], sum(r['works_without_stack'].values())")" "True ['scale'] 0" \
 		"and there are some, with kernels on their stacks"
 	is "$(field "$count / 2 < r['works'] < $count * 2 and r['bursts']['works_recorded'] < $count")" True \
 		"what they stand for is about what ran"

@@ -43,7 +43,7 @@ make_trusted() {
 cpu_side() {
 	[ "$cpu_side" ] || {
 		cpu_side=no
-		xpuprof record -q -a -d 0.01 -o "$work/.cpu_side.xpu" >/dev/null 2>&1 && cpu_side=yes
+		xpuprof record -q -a --cpu-only -d 0.01 -o "$work/.cpu_side.xpu" >/dev/null 2>&1 && cpu_side=yes
 	}
 	[ $cpu_side = yes ]
 }

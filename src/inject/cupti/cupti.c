@@ -196,7 +196,10 @@ static enum wire_reason subscribe(void)
 	if (library.joined)
 		armed_give_way();
 	result = subscribe_callback();
-
+	if (!result && library.joined && health_ended_before()) {
+		unsubscribe();
+		return WIRE_REASON_REFUSED;
+	}
 	if (!result)
 		return WIRE_REASON_NONE;
 	return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;

@@ -11,7 +11,7 @@
  *
  * The end is final. A new subscription seemed to be accepted then, but callbacks of calls were
  * refused, and cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of CUPTI is called
- * any more.
+ * any more, and a later recording of the program asks first.
  *
  * Threads: ours, but for what is marked.
  */
@@ -22,6 +22,8 @@
 
 #include "inject/cupti/abi.h"
 
+/* We have just subscribed, in a program that ran already: whether CUPTI ended before that. */
+bool health_ended_before(void);
 /* Callbacks have just been enabled. Before our thread begins. */
 void health_begin(void);
 /* CUPTI reports its state: any thread. */
