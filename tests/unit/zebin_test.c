@@ -172,39 +172,137 @@ static void check_lines(struct zebin *z, const struct zebin_function *f, uint64_
 	}
 }
 
+/* All places that the record has, up to the ends of both kernels. */
+static void check_all_lines(struct opened *o)
+{
+	const struct zebin_function *f = NULL;
+	char place[16] = "", *save = NULL;
+	uint64_t from = 0;
+	size_t ends = 0;
+
+	for (char *line = strtok_r(o->record.data, "\n", &save); line;
+		line = strtok_r(NULL, "\n", &save)) {
+		char name[16], value[16];
+		uint64_t at;
+
+		if (*line == '#')
+			continue;
+		CHECK(sscanf(line, "%15s %lx %15s", name, &at, value) == 3);
+		if (f)
+			check_lines(o->z, f, from, at, place);
+		f = strcmp(value, "end") ? zebin_function_named(o->z, name) : NULL;
+		from = at;
+		strcpy(place, value);
+		ends += !f;
+	}
+	CHECK(ends == 2);
+	CHECK(!zebin_damage(o->z).lines.rows && !zebin_damage(o->z).lines.programs &&
+		!zebin_damage(o->z).sections && !zebin_damage(o->z).symbols);
+}
+
 static void each_kernel_has_its_own_lines(void)
 {
 	for (size_t i = 0; i < DEVICES; i++) {
-		const struct zebin_function *f = NULL;
-		char *save = NULL, *line;
-		uint64_t from = 0;
-		char place[16] = "";
-		size_t ends = 0;
 		struct opened o;
 
-		line = open_data(devices[i].name, "lines", &o)
-			       ? strtok_r(o.record.data, "\n", &save)
-			       : NULL;
-		for (; line; line = strtok_r(NULL, "\n", &save)) {
-			char name[16], value[16];
-			uint64_t at;
-
-			if (*line == '#')
-				continue;
-			CHECK(sscanf(line, "%15s %lx %15s", name, &at, value) == 3);
-			if (f)
-				check_lines(o.z, f, from, at, place);
-			f = strcmp(value, "end") ? zebin_function_named(o.z, name) : NULL;
-			from = at;
-			strcpy(place, value);
-			ends += !f;
-		}
-		CHECK(ends == 2);
-		if (o.z)
-			CHECK(!zebin_damage(o.z).lines.rows && !zebin_damage(o.z).lines.programs &&
-				!zebin_damage(o.z).sections && !zebin_damage(o.z).symbols);
+		if (open_data(devices[i].name, "lines", &o))
+			check_all_lines(&o);
 		close_data(&o);
 	}
+}
+
+/* Of one type. */
+static Elf64_Shdr *find_section(void *image, uint32_t type)
+{
+	Elf64_Ehdr *e = image;
+	Elf64_Shdr *sections = (Elf64_Shdr *)((char *)image + e->e_shoff);
+
+	for (size_t i = 0; i < e->e_shnum; i++)
+		if (sections[i].sh_type == type)
+			return &sections[i];
+	abort();
+}
+
+/* What the compiler writes for the names of symbols at times: no text, or another. */
+enum lost { LOST_ALL, LOST_BEGIN };
+
+struct loss {
+	const char *name;
+	enum lost how;
+};
+
+static Elf64_Sym *symbols_of(void *image, size_t *ret_count)
+{
+	Elf64_Shdr *table = find_section(image, SHT_SYMTAB);
+
+	*ret_count = table->sh_size / sizeof(Elf64_Sym);
+	return (Elf64_Sym *)((char *)image + table->sh_offset);
+}
+
+/* Symbols that relocations refer to. */
+static void lose_names(void *image, const struct loss *loss)
+{
+	const char *names = (char *)image + find_section(image, SHT_STRTAB)->sh_offset;
+	size_t count, lost = 0;
+	Elf64_Sym *symbols = symbols_of(image, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT &&
+			!strcmp(names + symbols[i].st_name, loss->name)) {
+			symbols[i].st_name = loss->how == LOST_ALL ? 0 : symbols[i].st_name + 3;
+			lost++;
+		}
+	CHECK(lost);
+}
+
+static bool open_with_losses(const struct loss *losses, size_t count, struct opened *ret)
+{
+	if (!open_data("bmg", "lines", ret))
+		return false;
+	zebin_close(ret->z);
+	for (size_t i = 0; i < count; i++)
+		lose_names(ret->image.data, &losses[i]);
+	CHECK(!zebin_open(ret->image.data, ret->image.size, &ret->z));
+	return ret->z;
+}
+
+static void a_kernel_whose_symbol_lost_its_name_has_its_lines(void)
+{
+	static const struct loss losses[] = {
+		{".text.busy", LOST_ALL}, {".text.tiny", LOST_ALL}, {".text.busy", LOST_BEGIN}};
+
+	for (size_t first = 0; first < 3; first++)
+		for (size_t count = 1; first + count <= 3 && count < 3; count++) {
+			struct opened o;
+
+			if (open_with_losses(&losses[first], count, &o))
+				check_all_lines(&o);
+			close_data(&o);
+		}
+}
+
+/* It cannot be known whose they are. */
+static void lines_that_fit_no_kernel_are_nobodys(void)
+{
+	static const struct loss loss = {".text.busy", LOST_ALL};
+	struct zebin_frame frame;
+	struct opened o;
+	size_t count;
+	bool called;
+
+	if (open_with_losses(&loss, 1, &o)) {
+		Elf64_Sym *symbols = symbols_of(o.image.data, &count);
+
+		zebin_close(o.z);
+		for (size_t i = 0; i < count; i++)
+			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+				symbols[i].st_size -= 16;
+		CHECK(!zebin_open(o.image.data, o.image.size, &o.z));
+		CHECK(zebin_source(o.z, zebin_function_named(o.z, "busy"), 0, &frame, &called));
+		CHECK(!frame.line);
+		CHECK(zebin_damage(o.z).lines.rows);
+	}
+	close_data(&o);
 }
 
 static void nothing_is_known_outside_of_a_function(void)
@@ -375,6 +473,8 @@ int main(void)
 	RUN(an_image_says_which_GPU_it_is_for);
 	RUN(each_instruction_is_where_and_what_Intels_disassembler_says);
 	RUN(each_kernel_has_its_own_lines);
+	RUN(a_kernel_whose_symbol_lost_its_name_has_its_lines);
+	RUN(lines_that_fit_no_kernel_are_nobodys);
 	RUN(nothing_is_known_outside_of_a_function);
 	RUN(code_of_a_function_inside_a_kernel_is_that_functions);
 	RUN(other_files_are_refused);

@@ -68,12 +68,16 @@ unpack() { # FOLDER: all packages that were fetched
 	done
 }
 
-# libraries_of PACKAGE...: those of Debian's sid, with all that they want, the C library and its ld.so too, in $work/root and
-# $libraries there
-libraries_of() {
+# use_sid: apt knows the packages of Debian's sid
+use_sid() {
 	begin_apt
 	use_suites Debian sid
 	try apt apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Acquire::Languages=none update || fail "no lists of packages"
+}
+
+# libraries_of PACKAGE...: those of Debian's sid, with all that they want, the C library and its ld.so too, in $work/root and
+# $libraries there
+libraries_of() {
 	try apt apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -y --no-install-recommends --download-only install "$@" ||
 		fail "no packages"
 	mkdir "$work/root"

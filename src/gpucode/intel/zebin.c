@@ -6,7 +6,9 @@
  * An image is relocatable: `.rela.debug_line` has where the lines of each kernel begin. Its
  * relocations are Intel's own (1 stores 64 bits, 2 stores 32), which the tools of binutils do not
  * know. Their symbols are called like the section that is meant (".text.NAME"), but are in the
- * section that is relocated; so a symbol is looked up among the sections by its name.
+ * section that is relocated; so a symbol is looked up among the sections by its name. The compiler
+ * (IGC 2.40) takes these names from memory that it has given back, so that some are other texts, as
+ * a rule empty ones: what such a symbol means is found by how long the lines are (find_nameless).
  *
  * The image that the driver makes for debuggers is linked: its sections have the addresses that
  * they were loaded at, and so have its symbols. Its relocations are still there. As what is looked
@@ -32,6 +34,7 @@
 #define CODE_PREFIX    ".text."
 /* Longer names of sections are not looked for: a damaged image could ask for it at each symbol. */
 #define NAME_MAX_BYTES 16384
+#define NAMELESS_MAX   64 /* kernels whose symbols have lost their names, that are looked for */
 
 struct zebin {
 	struct code_elf elf;
@@ -268,7 +271,7 @@ static int sort_code(struct zebin *z)
 }
 
 /* The section that is called like the symbol; else the one that the symbol is in. */
-static bool find_position(
+static bool find_named(
 	const struct line_machine *m, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
 {
 	const struct zebin *z = m->owner;
@@ -282,7 +285,8 @@ static bool find_position(
 		return false;
 	name = code_string(names.table, s.st_name);
 	if (!name || strncmp(name, CODE_PREFIX, strlen(CODE_PREFIX))) {
-		if (!code_elf_position(&z->elf, symbol, ret_section, ret_offset))
+		if (!code_elf_position(&z->elf, symbol, ret_section, ret_offset) ||
+			!code_section_has_code(&sections[*ret_section]))
 			return false;
 		*ret_offset -= sections[*ret_section].address;
 		return true;
@@ -296,9 +300,64 @@ static bool find_position(
 	return true;
 }
 
+/* What leads nowhere gets a section of its own, behind those that there are, until all is read. */
+static bool find_position(
+	const struct line_machine *m, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
+{
+	const struct zebin *z = m->owner;
+
+	if (find_named(m, symbol, ret_section, ret_offset))
+		return true;
+	*ret_section = (uint32_t)(z->elf.sections.count + symbol);
+	*ret_offset = 0;
+	return symbol <= UINT32_MAX - z->elf.sections.count;
+}
+
+static bool has_lines(const struct line_table *t, uint32_t section)
+{
+	vec_foreach (s, &t->sequences)
+		if (s->section == section)
+			return true;
+	return false;
+}
+
+/* The one kernel that has no lines and is as long as these. */
+static const struct zebin_function *find_nameless(
+	const struct zebin *z, const struct line_table *t, const struct line_sequence *s)
+{
+	const struct zebin_function *found = NULL;
+
+	vec_foreach (f, &z->functions) {
+		if (!f->kernel || f->size != s->end || has_lines(t, f->section))
+			continue;
+		if (found)
+			return NULL;
+		found = f;
+	}
+	return found;
+}
+
+static void place_nameless(struct line_machine *m)
+{
+	const struct zebin *z = m->owner;
+	const struct zebin_function *f;
+	size_t looked_for = 0;
+
+	vec_foreach (s, &m->t->sequences) {
+		if (s->section < z->elf.sections.count)
+			continue;
+		f = looked_for++ < NAMELESS_MAX ? find_nameless(z, m->t, s) : NULL;
+		if (f)
+			s->section = f->section;
+		else
+			m->t->damage.rows += s->count;
+	}
+}
+
 static int read_lines(struct zebin *z)
 {
-	static const struct line_dialect dialect = {.position = find_position};
+	static const struct line_dialect dialect = {
+		.position = find_position, .finish = place_nameless};
 	struct line_programs of = {.elf = &z->elf, .dialect = &dialect, .owner = z};
 	int error = interner_new(&z->paths);
 
