@@ -37,16 +37,11 @@ static int enable_once_more(void)
 		true, c->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_NODE_CREATED);
 }
 
-/* With a call that no thread is in. A callback of resources would cost names of code: CUPTI (13.0)
+/* With a call that nobody makes. A callback of resources would cost names of code: CUPTI (13.0)
  * names what ran before instructions are sampled only where nobody asked for these. */
 bool health_ended_before(void)
 {
-	const struct cupti *c = &cupti;
-
-	if (c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL))
-		return true;
-	c->EnableCallback(false, c->subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL);
-	return false;
+	return cupti.EnableCallback(true, cupti.subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL);
 }
 
 void health_begin(void)
