@@ -80,11 +80,14 @@ $(info this build cannot take CPU samples (BPF=0, or clang, bpftool or libbpf is
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c uprobe.c marker_cost.c) \
+NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c programs_load.c programs_walk.c uprobe.c marker_cost.c) \
 	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c) src/ebpf/tools/tools.c \
 	src/probe/kernel_programs.c
 BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/kernel/types-fallback.c \
 	src/monitor/watch-fallback.c src/ebpf/tools/tools-fallback.c src/probe/kernel_programs-fallback.c
+# Libraries that may be missing, and what a build has in the place of what needs them.
+NEEDS_LIBRARIES := src/elf/mini_debug.c src/elf/dwarf.c src/serve/http.c src/serve/microhttpd.c
+LIBRARY_FALLBACKS := src/elf/mini_debug-fallback.c src/elf/dwarf-fallback.c src/serve/http-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
 	src/serve/http$(if $(MICROHTTPD),-fallback).c $(if $(MICROHTTPD),,src/serve/microhttpd.c)

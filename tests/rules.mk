@@ -59,6 +59,15 @@ $(B)/tests/helpers/%: $(B)/obj/tests/helpers/%.o $(B)/libxpuprof.a
 
 $(B)/obj/tests/%.o: COMMON += -Itests
 
+# The program as machines have it on which everything is missing that may be.
+BARE := $(patsubst %.c,$(B)/obj/%.o,src/main.c $(filter-out $(NEEDS_BPF) $(NEEDS_LIBRARIES),$(SOURCES)) $(BPF_FALLBACKS) $(LIBRARY_FALLBACKS)) \
+	$(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
+HELPERS += $(B)/tests/helpers/xpuprof-bare
+
+$(B)/tests/helpers/xpuprof-bare: $(BARE)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(filter-out -lbpf -llzma -ldw -lmicrohttpd,$(LIBS))
+
 # Programs to be recorded. Not sanitized, like the libraries that are loaded into them.
 TARGETS := $(patsubst tests/targets/%.c,$(B)/tests/targets/%,$(wildcard tests/targets/*.c))
 

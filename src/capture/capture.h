@@ -113,6 +113,8 @@ uint64_t capture_seen_ns(const struct capture *c, uint32_t location);
 /* Who opens and reads them, after the last drain. */
 struct files_processes capture_files_processes(const struct capture *c);
 
+/* Whether this build has the programs. */
+bool capture_is_built(void);
 /* Loads the BPF programs for samples and launches and closes them again: 0 where this kernel
  * accepts them. */
 int capture_check(void);

@@ -5,12 +5,18 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "bpfload/refusal.h"
 #include "capture/programs.h"
 
 static int not_built(void)
 {
 	return error_set(-ENOTSUP,
 		"this xpuprof was built without clang, bpftool or libbpf, and has no BPF programs");
+}
+
+bool capture_is_built(void)
+{
+	return false;
 }
 
 int programs_open(struct programs **ret, const struct capture_options *options,
@@ -153,6 +159,21 @@ int programs_put_probe_sites(
 }
 
 int programs_probe_driver(struct programs *p, const struct uprobe_places *places)
+{
+	return not_built();
+}
+
+struct bpf_observed *programs_observed(struct programs *p)
+{
+	return NULL;
+}
+
+int programs_observe(struct programs *p, const struct uprobe_places *places)
+{
+	return not_built();
+}
+
+int refusal_explain(int error, const char *what)
 {
 	return not_built();
 }

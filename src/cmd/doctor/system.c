@@ -261,7 +261,12 @@ void check_memlock(struct doctor *d, struct finding *f)
 
 void check_programs(struct doctor *d, struct finding *f)
 {
-	if (!d->can_bpf) {
+	if (!capture_is_built()) {
+		finding_is(f, FINDING_MISSING,
+			"this xpuprof was built without clang, bpftool or libbpf");
+		finding_step(
+			f, "install them (Debian: clang, bpftool, libbpf-dev) and build again");
+	} else if (!d->can_bpf) {
 		finding_is(f, FINDING_MISSING, "not tried: no rights");
 	} else if (capture_check()) {
 		finding_is(f, FINDING_MISSING, "%s", error_text());
@@ -283,6 +288,10 @@ void check_probe(struct doctor *d, struct finding *f)
 	struct buf text = BUF_INIT;
 	enum launch_marker best;
 
+	if (!capture_is_built()) {
+		finding_is(f, FINDING_MISSING, "not tried: there are no BPF programs");
+		return;
+	}
 	if (!d->can_bpf) {
 		finding_is(f, FINDING_MISSING, "not measured: no rights");
 		return;
