@@ -171,8 +171,33 @@ static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
 		 "	@%p bra L;\nD:	ret;\n}",
 			2, 0},
 		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 1, 0},
-		/* Which lanes leave is not known in front of it. */
+		/* Not in the loop, as it does not lead back; one more is where nobody comes. */
 		{".entry k()\n{\nL:	@%p bra M;\n	bar.sync 0;\n	ret;\nM:	bra L;\n}",
+			2, 0},
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra M;\n	st.global.u32 [%a], 1;"
+		 "\n	ret;\nM:	bra L;\n}",
+			1, 0},
+		/* Branches that the compiler has not joined. */
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra M;\n	bra.uni N;\nN:	"
+		 "bra.uni D;\nM:	bra L;\nD:	ret;\n}",
+			2, 0},
+		{".entry k()\n{\nL:	@%p bra N;\n	bar.sync 0;\n	bra.uni L;\nN:	"
+		 "bra.uni D;\nM:	add.u32 %r, %r, 1;\nD:	ret;\n}",
+			2, 0},
+		/* It waits in a part that is elsewhere. */
+		{".entry k()\n{\nL:	@%q ret;\n	bra W;\nB:	@%p bra L;\n	trap;\n"
+		 "W:	bar.sync 0;\n	bra B;\n}",
+			1, 0},
+		/* Others come to the end of the loop by a way that does not have its programs. */
+		{".entry k()\n{\nT: .branchtargets L, D;\n	brx.idx %r, T;\nL:	"
+		 "bar.sync 0;\n	@%p bra L;\nD:	ret;\n}",
+			1, 1},
+		{".entry k()\n{\nT: .branchtargets L, D;\n	brx.idx %r, T;\nL:	"
+		 "bar.sync 0;\n	@%p ret;\n	bra L;\nD:	ret;\n}",
+			2, 0},
+		/* Which lanes leave is not known in front of it. */
+		{".entry k()\n{\nL:	bar.sync 0;\nT: .branchtargets L, D;\n	"
+		 "brx.idx %r, T;\n	trap;\nD:	ret;\n}",
 			0, 1},
 		/* Nobody waits in it. */
 		{".entry k()\n{\nL:	@%p bra D;\n	add.u32 %r, %r, 1;\n	bra L;\nD:	"
