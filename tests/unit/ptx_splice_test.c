@@ -261,6 +261,21 @@ static void an_exit_in_a_function_that_is_called_is_counted_as_not_seen(void)
 	ptx_spliced_release(&s);
 }
 
+static void an_element_of_a_variable_by_its_number_is_counted_as_not_seen(void)
+{
+	struct ptx_body b = body(PTX_AT_ACCESS, "{ add.u64 %a, %xpu_addr, 0; membar.gl; }");
+	struct ptx_spliced s =
+		splice(HEAD ".global .u32 g[8];\n.entry k()\n{\n	ld.global.u32 %r1, g[3];\n"
+			    "	st.global.u32 g [2], %r1;\n	st.global.u32 [g+8], %r1;\n"
+			    "	ret;\n}\n",
+			&b, 1);
+
+	CHECK(s.lines.count == 1 && s.unseen_accesses == 2);
+	CHECK(count(buf_text(&s.text), "mov.u64 %xpu_addr, g;") == 1);
+	CHECK(!strstr(buf_text(&s.text), "mov.u64 %xpu_addr, 3;"));
+	ptx_spliced_release(&s);
+}
+
 /* Of a module with f, which has an exit and is called by g; and a kernel k that does this. */
 static uint32_t unseen_exits(const char *does, const char *kernel)
 {
@@ -811,6 +826,7 @@ int main(void)
 	RUN(lanes_that_leave_a_loop_in_which_others_wait_have_the_exit_in_front);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
+	RUN(an_element_of_a_variable_by_its_number_is_counted_as_not_seen);
 	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);
 	RUN(loads_and_stores_can_be_chosen_and_keep_their_numbers);
