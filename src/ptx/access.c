@@ -119,15 +119,17 @@ static bool read_address(struct ptx_lexer *l, struct ptx_memory *m)
 	return ptx_is_mark(&t, ']');
 }
 
-/* Goes behind the next `[` of the statement. */
+/* Goes behind the next `[` of the statement; false also where a name is in front, "name[3]": the
+ * address follows from what the variable's elements are. */
 static bool find_address(struct ptx_lexer *l)
 {
-	struct ptx_token t;
+	struct ptx_token before, t = {0};
 
-	do
+	do {
+		before = t;
 		t = ptx_lex(l);
-	while (t.kind == PTX_WORD || (t.kind == PTX_MARK && !strchr("[;", *t.text)));
-	return ptx_is_mark(&t, '[');
+	} while (t.kind == PTX_WORD || (t.kind == PTX_MARK && !strchr("[;", *t.text)));
+	return ptx_is_mark(&t, '[') && before.kind != PTX_WORD;
 }
 
 /* cp.async [to], [from], size ... */

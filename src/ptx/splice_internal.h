@@ -41,8 +41,9 @@ struct ptx_chosen {
 
 struct ptx_label {
 	struct ptx_text name;
-	bool leaves; /* nothing but a return is behind it */
 	size_t at;   /* which statement it is */
+	bool leaves; /* nothing but a return is behind it, perhaps by way of other labels */
+	bool entered, entered_from_waiting_loop; /* by branches that stay in the text */
 };
 
 struct ptx_splicer {
@@ -115,15 +116,23 @@ int ptx_called_begin(struct ptx_splicer *s);
 void ptx_note_call(struct ptx_splicer *s, const struct ptx_statement *i);
 int ptx_count_unseen(struct ptx_splicer *s);
 
-/* Finds out behind which labels of the kernel nothing but a return is, and its loops in which lanes
- * wait. 0 or -ENOMEM. */
+/* branches.c: finds out behind which labels of the kernel nothing but a return is, and its loops in
+ * which lanes wait. 0 or -ENOMEM. */
 int ptx_find_labels(struct ptx_splicer *s);
 /* Whether lanes wait for others of their warp there, or of their block. */
 bool ptx_waits(const struct ptx_statement *i);
 /* Whether it leaves the kernel, where its predicate holds. */
 bool ptx_leaves(const struct ptx_splicer *s, const struct ptx_statement *i);
-/* Whether others of the warp may wait, in a loop, for the lanes that leave there: nothing must come
- * between. */
+/* Whether no lane goes on to what is behind it. */
+bool ptx_goes_elsewhere(const struct ptx_statement *i);
+bool ptx_is_in_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);
+/* Whether lanes come to it by branches that do not leave, to a label behind the instruction in
+ * front; only those from a loop in which lanes wait, if so asked. */
+bool ptx_is_entered(
+	const struct ptx_splicer *s, const struct ptx_statement *i, bool from_waiting_loop);
+
+/* leave.c: whether others of the warp may wait, in a loop, for the lanes that leave there: nothing
+ * must come between. */
 bool ptx_leaves_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);
 /* Whether lanes leave such a loop where this branch does not lead back, straight to the end. */
 bool ptx_ends_waiting_loop(const struct ptx_splicer *s, const struct ptx_statement *i);

@@ -171,8 +171,33 @@ static void nothing_comes_between_a_loop_in_which_lanes_wait_and_the_end(void)
 		 "	@%p bra L;\nD:	ret;\n}",
 			2, 0},
 		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra L;\n}", 1, 0},
-		/* Which lanes leave is not known in front of it. */
+		/* Not in the loop, as it does not lead back; one more is where nobody comes. */
 		{".entry k()\n{\nL:	@%p bra M;\n	bar.sync 0;\n	ret;\nM:	bra L;\n}",
+			2, 0},
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra M;\n	st.global.u32 [%a], 1;"
+		 "\n	ret;\nM:	bra L;\n}",
+			1, 0},
+		/* Branches that the compiler has not joined. */
+		{".entry k()\n{\nL:	bar.sync 0;\n	@%p bra M;\n	bra.uni N;\nN:	"
+		 "bra.uni D;\nM:	bra L;\nD:	ret;\n}",
+			2, 0},
+		{".entry k()\n{\nL:	@%p bra N;\n	bar.sync 0;\n	bra.uni L;\nN:	"
+		 "bra.uni D;\nM:	add.u32 %r, %r, 1;\nD:	ret;\n}",
+			2, 0},
+		/* It waits in a part that is elsewhere. */
+		{".entry k()\n{\nL:	@%q ret;\n	bra W;\nB:	@%p bra L;\n	trap;\n"
+		 "W:	bar.sync 0;\n	bra B;\n}",
+			1, 0},
+		/* Others come to the end of the loop by a way that does not have its programs. */
+		{".entry k()\n{\nT: .branchtargets L, D;\n	brx.idx %r, T;\nL:	"
+		 "bar.sync 0;\n	@%p bra L;\nD:	ret;\n}",
+			1, 1},
+		{".entry k()\n{\nT: .branchtargets L, D;\n	brx.idx %r, T;\nL:	"
+		 "bar.sync 0;\n	@%p ret;\n	bra L;\nD:	ret;\n}",
+			2, 0},
+		/* Which lanes leave is not known in front of it. */
+		{".entry k()\n{\nL:	bar.sync 0;\nT: .branchtargets L, D;\n	"
+		 "brx.idx %r, T;\n	trap;\nD:	ret;\n}",
 			0, 1},
 		/* Nobody waits in it. */
 		{".entry k()\n{\nL:	@%p bra D;\n	add.u32 %r, %r, 1;\n	bra L;\nD:	"
@@ -233,6 +258,21 @@ static void an_exit_in_a_function_that_is_called_is_counted_as_not_seen(void)
 
 	CHECK(s.unseen_exits == 1 && s.unseen_accesses == 1);
 	CHECK(strstr(buf_text(&s.text), "	exit;\n	ld.global.u64 %r1, [%r1];\n	ret;\n}"));
+	ptx_spliced_release(&s);
+}
+
+static void an_element_of_a_variable_by_its_number_is_counted_as_not_seen(void)
+{
+	struct ptx_body b = body(PTX_AT_ACCESS, "{ add.u64 %a, %xpu_addr, 0; membar.gl; }");
+	struct ptx_spliced s =
+		splice(HEAD ".global .u32 g[8];\n.entry k()\n{\n	ld.global.u32 %r1, g[3];\n"
+			    "	st.global.u32 g [2], %r1;\n	st.global.u32 [g+8], %r1;\n"
+			    "	ret;\n}\n",
+			&b, 1);
+
+	CHECK(s.lines.count == 1 && s.unseen_accesses == 2);
+	CHECK(count(buf_text(&s.text), "mov.u64 %xpu_addr, g;") == 1);
+	CHECK(!strstr(buf_text(&s.text), "mov.u64 %xpu_addr, 3;"));
 	ptx_spliced_release(&s);
 }
 
@@ -786,6 +826,7 @@ int main(void)
 	RUN(lanes_that_leave_a_loop_in_which_others_wait_have_the_exit_in_front);
 	RUN(words_that_only_contain_ret_are_left_alone);
 	RUN(an_exit_in_a_function_that_is_called_is_counted_as_not_seen);
+	RUN(an_element_of_a_variable_by_its_number_is_counted_as_not_seen);
 	RUN(functions_that_the_probed_kernels_do_not_call_are_not_counted);
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);
 	RUN(loads_and_stores_can_be_chosen_and_keep_their_numbers);
