@@ -20,19 +20,24 @@
 #define OPTIONS_MAX 28 /* of the program's */
 #define LOG_BYTES   2048
 
-/* The program's options for the compiler, with ours. */
+/* The program's options for the compiler, with ours. Errors are written for us: those of an image
+ * with programs are none of the program's own. */
 struct jit {
 	unsigned int count, theirs;
 	int options[OPTIONS_MAX + 3];
 	void *values[OPTIONS_MAX + 3];
-	const char *log; /* errors */
-	char own_log[LOG_BYTES];
+	char log[LOG_BYTES]; /* errors */
 };
 
-static void add_option(struct jit *j, int option, uintptr_t value)
+static void set_option(struct jit *j, int option, uintptr_t value)
 {
-	j->options[j->count] = option;
-	j->values[j->count++] = (void *)value;
+	unsigned int n = 0;
+
+	while (n < j->count && j->options[n] != option)
+		n++;
+	j->options[n] = option;
+	j->values[n] = (void *)value;
+	j->count += n == j->count;
 }
 
 static bool jit_make(struct jit *j, const struct image *i, unsigned int count, const int *options,
@@ -40,45 +45,38 @@ static bool jit_make(struct jit *j, const struct image *i, unsigned int count, c
 {
 	bool has_lines = false;
 
-	j->count = j->theirs = 0;
-	j->own_log[0] = 0;
-	j->log = NULL;
 	if (count > OPTIONS_MAX || (count && (!options || !values)))
 		return false;
 	for (unsigned int n = 0; n < count; n++) {
-		add_option(j, options[n], (uintptr_t)values[n]);
-		if (options[n] == CU_JIT_ERROR_LOG)
-			j->log = values[n];
+		j->options[n] = options[n];
+		j->values[n] = values[n];
 		has_lines |= options[n] == CU_JIT_LINE_INFO;
 	}
-	j->theirs = count;
-	if (!j->log) {
-		add_option(j, CU_JIT_ERROR_LOG, (uintptr_t)j->own_log);
-		add_option(j, CU_JIT_ERROR_LOG_SIZE, LOG_BYTES);
-		j->log = j->own_log;
-	}
+	j->count = j->theirs = count;
+	memset(j->log, 0, sizeof(j->log));
+	set_option(j, CU_JIT_ERROR_LOG, (uintptr_t)j->log);
+	set_option(j, CU_JIT_ERROR_LOG_SIZE, LOG_BYTES);
 	if (i->has_lines && !has_lines)
-		add_option(j, CU_JIT_LINE_INFO, 1);
+		set_option(j, CU_JIT_LINE_INFO, 1);
 	return true;
 }
 
-/* The values that are results. */
+/* The values that are results. Without errors there is no log of them. */
 static void jit_results(const struct jit *j, void **values)
 {
 	for (unsigned int n = 0; n < j->theirs; n++)
-		if (j->options[n] == CU_JIT_WALL_TIME_OUT ||
-			j->options[n] == CU_JIT_INFO_LOG_SIZE ||
-			j->options[n] == CU_JIT_ERROR_LOG_SIZE)
+		if (j->options[n] == CU_JIT_ERROR_LOG_SIZE)
+			values[n] = NULL;
+		else if (j->options[n] == CU_JIT_WALL_TIME_OUT ||
+			 j->options[n] == CU_JIT_INFO_LOG_SIZE)
 			values[n] = j->values[n];
 }
 
-/* What there is of it: the log may be the program's, of a size that we leave to the driver. */
 static void send_refused(cu_result result, const struct jit *j)
 {
 	char text[LOG_BYTES] = "";
 
-	if (j->log == j->own_log)
-		memcpy(text, j->own_log, sizeof(text) - 1);
+	memcpy(text, j->log, sizeof(text) - 1);
 	link_send_fate(PROBE_FATE_REFUSED, (uint64_t)result, text);
 }
 
