@@ -492,12 +492,16 @@ static void count_reason(struct instance *i)
 		[WIRE_REASON_OVERHEAD] = LOSS_GPU_OVERHEAD,
 	};
 	const struct wire_control *control = i->reader.ring.control;
-	bool quiet = __atomic_load_n(&control->state, __ATOMIC_ACQUIRE) == WIRE_QUIET;
+	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_ACQUIRE);
 	/* once: the program may change it */
 	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
 
+	if (state == WIRE_STARTING && !reason && i->fd >= 0) { /* its tracer may hang */
+		record_count_loss(i, LOSS_GPU_NEVER_CONNECTED, 1);
+		return;
+	}
 	/* One API may have failed while another goes on. */
-	if (!quiet && !reason)
+	if (state != WIRE_QUIET && !reason)
 		return;
 	if (i->joined && reason == WIRE_REASON_IN_USE && was_taken_before(i))
 		return;
