@@ -496,13 +496,11 @@ static void count_reason(struct instance *i)
 	/* once: the program may change it */
 	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
 
-	if (state == WIRE_STARTING && !reason && i->fd >= 0) { /* its tracer may hang */
-		record_count_loss(i, LOSS_GPU_NEVER_CONNECTED, 1);
+	/* One API may have failed while another goes on. */
+	if (state != WIRE_QUIET && !reason) {
+		record_count_loss(i, LOSS_GPU_NEVER_CONNECTED, i->too_late);
 		return;
 	}
-	/* One API may have failed while another goes on. */
-	if (state != WIRE_QUIET && !reason)
-		return;
 	if (i->joined && reason == WIRE_REASON_IN_USE && was_taken_before(i))
 		return;
 	record_count_loss(
@@ -750,6 +748,9 @@ void instance_ask_to_stop(struct instance *i)
 {
 	struct wire_control *c = i->reader.ring.control;
 
+	i->too_late = i->phase < INSTANCE_LIVE ||
+		      (i->phase == INSTANCE_LIVE &&
+			      __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == WIRE_STARTING);
 	if (i->phase != INSTANCE_LIVE)
 		return;
 	__atomic_store_n(&c->command, WIRE_COMMAND_STOP, __ATOMIC_SEQ_CST);
