@@ -61,7 +61,8 @@ int join_end(struct join *j, struct join_result *ret);
 enum join_leave {
 	JOIN_NOT_LEFT = 0, /* not so far */
 	JOIN_LEFT,
-	JOIN_STAYS, /* it cannot leave: it sleeps, and goes on trying */
+	JOIN_STAYS,  /* it cannot leave: it sleeps, and goes on trying */
+	JOIN_OTHERS, /* it has left, but one that another recording brought is there */
 };
 
 /* Whether the library is still in the program, when it should leave. Does not wait. */

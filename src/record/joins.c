@@ -37,7 +37,7 @@ struct joined {
 	uint32_t pid, process;
 	uint8_t api;
 	bool woken;
-	bool asleep;   /* the library could not leave */
+	enum join_leave leave;
 	uint64_t copy; /* of the library, to see when it has left */
 };
 
@@ -292,7 +292,7 @@ static void put_stop_time(
 			text_duration(part, time.tracer_ns), tracer);
 }
 
-/* Of those that go on without the library but with the tracer: "12 in 63 ms (5 ms of it in X), 14".
+/* Of those that go on without any library but with the tracer: "12 in 63 ms (5 ms of it in X), 14".
  * Where nothing stays, nothing is said. */
 static void list_left(const struct joins *j, struct buf *left)
 {
@@ -300,7 +300,8 @@ static void list_left(const struct joins *j, struct buf *left)
 	const char *stays = NULL;
 
 	vec_foreach (it, &j->joined)
-		if (!it->asleep && is_there(it->pid) && !gpu_is_finalized(j->gpu, it->process) &&
+		if (it->leave == JOIN_LEFT && is_there(it->pid) &&
+			!gpu_is_finalized(j->gpu, it->process) &&
 			gpu_joining(j->gpu, it->api, &how) && how.stays) {
 			buf_printf(left, "%s%" PRIu32, stays ? ", " : "", it->pid);
 			put_stop_time(j, it->process, how.tracer, left);
@@ -310,18 +311,23 @@ static void list_left(const struct joins *j, struct buf *left)
 		buf_printf(left, ": %s", stays);
 }
 
-static void list_asleep(const struct joins *j, struct buf *lines)
+static void list_not_left(const struct joins *j, struct buf *lines)
 {
 	uint64_t deadline_ns = clock_now_ns() + LEAVE_NS;
 
-	vec_foreach (it, &j->joined)
-		if (await_leave(it, deadline_ns) != JOIN_LEFT) {
-			it->asleep = true;
+	vec_foreach (it, &j->joined) {
+		it->leave = await_leave(it, deadline_ns);
+		if (it->leave == JOIN_STAYS)
 			buf_printf(lines,
 				"the library cannot leave process %" PRIu32
 				" yet: it sleeps there, and leaves when it can\n",
 				it->pid);
-		}
+		else if (it->leave == JOIN_NOT_LEFT)
+			buf_printf(lines,
+				"the library has not left process %" PRIu32
+				", and does not answer there\n",
+				it->pid);
+	}
 }
 
 static int write_pids(const struct joins *j, struct profile_writer *w, const char *key, bool all)
@@ -344,7 +350,7 @@ int joins_describe(const struct joins *j, struct profile_writer *w, struct buf *
 	int error = write_pids(j, w, META_JOINED, true);
 
 	error = error ?: write_pids(j, w, META_WOKEN, false);
-	list_asleep(j, j->lines);
+	list_not_left(j, j->lines);
 	list_left(j, left);
 	error = error ?: left->failed || j->lines->failed ? error_memory(NULL) : 0;
 	return error ?: describe_observed(j, w);

@@ -4,7 +4,7 @@
 with its stacks; and the program goes on as if nothing had been, whatever happens meanwhile. tests/gpu/joined.py does the same
 on a real GPU.
 
-usage: joined.t [twice|sources|clock|later|end|ended|two|kills|forks|forking|rights|finalize...]"""
+usage: joined.t [twice|sources|clock|later|end|ended|short|two|kills|forks|forking|rights|finalize...]"""
 import contextlib
 import fcntl
 import os
@@ -176,8 +176,17 @@ def check_ended():
                    "the library stays, for what CUPTI may call", first)
         for time_again in ("second", "third"):
             said = record(program.pid, path="after.xpu").stderr
-            tap.result(lost("after.xpu") == {"gpu_refused": 1}, f"nothing is recorded there a {time_again} time, which is said", said)
+            tap.result(lost("after.xpu") == {"gpu_refused": 1} and "left process" not in said,
+                       f"nothing is recorded there a {time_again} time, which is said", said)
         tap.result(end_well(program), "and the program goes on", program.poll(), text_of("log")[-200:])
+
+
+def check_short():
+    """The recording is over before the library has begun."""
+    with running(ROUNDS, "--pause", "1000") as program:
+        said = record(program.pid, "--gpu-only", seconds="0.02").stderr
+        tap.result(report()["works"] or lost() == {"gpu_never_connected": 1}, "that nothing was recorded so soon is said", said)
+        tap.result(end_well(program), "the program ends as alone", text_of("log")[-200:])
 
 
 def check_late():
@@ -302,7 +311,7 @@ def check_rights():
 
 
 def check():
-    run_parts(check_twice, check_sources, check_clock, check_later, check_end, check_ended, check_two, check_kills, check_forks,
+    run_parts(check_twice, check_sources, check_clock, check_later, check_end, check_ended, check_short, check_two, check_kills, check_forks,
               check_forking, check_rights, check_finalize)
 
 

@@ -3,7 +3,8 @@
 """Programs that run already and are to have their instructions sampled, where that does not go by itself: on the simulated CUDA,
 whose CUPTI hangs for good if sampling is switched while another thread is in a call of the driver.
 
-usage: joined_stalls_harm.t [waits|earlier|never|exits|kills...]"""
+usage: joined_stalls_harm.t [waits|earlier|never|exits|kills|ends|hangs...]"""
+import concurrent.futures
 import contextlib
 import os
 import random
@@ -16,7 +17,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from joining import has_library, is_left, lost, record, run_parts, running, state_of, text_of, wait_for, why_not
+from joining import (ROUNDS, end_well, has_library, is_left, lost, record, run_parts, running, state_of, text_of, wait_for,
+                     why_not)
 from joining_stalls import HELD, begun, ends, held_ms, record_sampled, recording, report_stalls, sampled, stalls, stays
 
 KILLS = int(os.environ.get("JOINED_STALLS_KILLS", 30))
@@ -109,8 +111,36 @@ def check_kills():
         ends(program, "kills")
 
 
+def end_at(fault):
+    """CUPTI ends so in a program that is recorded for a moment: what is wrong then."""
+    log, path = f"{fault}.log", f"{fault}.xpu"
+    with running(ROUNDS, "--threads", "2", "--pause", "1000", faults=fault, name=log, variables={"XPUPROF_SIM_MACHINE": log}) as program:
+        said = record(program.pid, "--stalls", "--gpu-only", seconds="1.2", path=path).stderr
+        ended, missing = f"CUPTI ended in process {program.pid}, " in said, lost(path)
+        told = ended == ("gpu_cupti_ended" in missing) and (ended or "gpu_refused" in missing) == ("left process" not in said)
+        return [] if told and end_well(program, log) else [(fault, program.poll(), said, missing)]
+
+
+def check_ends():
+    """CUPTI ends before instructions are sampled, or, without a word, when the last are fetched, which is one of these times."""
+    faults = [f"cupti-ends={n}" for n in (1, 2)] + [f"stalls-end={n},stalls-slow-ms=300" for n in range(2, 8)]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        wrong = sum(pool.map(end_at, faults), [])
+    tap.result(not wrong, "programs go on in which CUPTI ends as sampling begins or ends, and that is said", *wrong)
+
+
+def check_hangs():
+    """To switch sampling on never returns: a hold of the program's calls ends by itself."""
+    with running(ROUNDS, "--pause", "1000", faults="stalls-hang=1") as program:
+        said = record(program.pid, "--stalls", "--gpu-only").stderr
+        tap.result(lost() == {"gpu_never_connected": 1} and f"has not left process {program.pid}, and does not answer" in said,
+                   "what hangs in CUPTI has recorded nothing and stays, which is said", said, lost())
+        said = record(program.pid, "--gpu-only").stderr
+        tap.result("left process" not in said and end_well(program), "nor has it left after another recording", said, text_of("log")[-200:])
+
+
 def check():
-    run_parts(check_waits, check_earlier, check_never, check_exits, check_kills)
+    run_parts(check_waits, check_earlier, check_never, check_exits, check_kills, check_ends, check_hangs)
 
 
 tap.main(check, why_not)

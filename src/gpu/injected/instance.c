@@ -492,13 +492,15 @@ static void count_reason(struct instance *i)
 		[WIRE_REASON_OVERHEAD] = LOSS_GPU_OVERHEAD,
 	};
 	const struct wire_control *control = i->reader.ring.control;
-	bool quiet = __atomic_load_n(&control->state, __ATOMIC_ACQUIRE) == WIRE_QUIET;
+	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_ACQUIRE);
 	/* once: the program may change it */
 	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
 
 	/* One API may have failed while another goes on. */
-	if (!quiet && !reason)
+	if (state != WIRE_QUIET && !reason) {
+		record_count_loss(i, LOSS_GPU_NEVER_CONNECTED, i->too_late);
 		return;
+	}
 	if (i->joined && reason == WIRE_REASON_IN_USE && was_taken_before(i))
 		return;
 	record_count_loss(
@@ -746,6 +748,9 @@ void instance_ask_to_stop(struct instance *i)
 {
 	struct wire_control *c = i->reader.ring.control;
 
+	i->too_late = i->phase < INSTANCE_LIVE ||
+		      (i->phase == INSTANCE_LIVE &&
+			      __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == WIRE_STARTING);
 	if (i->phase != INSTANCE_LIVE)
 		return;
 	__atomic_store_n(&c->command, WIRE_COMMAND_STOP, __ATOMIC_SEQ_CST);

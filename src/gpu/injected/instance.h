@@ -109,6 +109,7 @@ struct instance {
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
 	bool broken;	 /* the tracer ended in it */
+	bool too_late;	 /* it had not begun when the recording was over: its tracer may hang */
 	bool introduced; /* it has reported which thread is its own */
 	uint64_t opened_ns;
 	uint32_t process; /* profile id */

@@ -154,7 +154,11 @@ static int enable_first_records(void)
 	if (samples_first())
 		return 0;
 	result = armed_is() ? disarm() : 0;
-	return result || armed_is() ? result : enable_records();
+	if (result || armed_is())
+		return result;
+	if (library.joined && !health_answers(0))
+		return CUPTI_UNKNOWN;
+	return enable_records();
 }
 
 /* Activity records: 0 or CUPTI's result. */
@@ -178,10 +182,12 @@ static int enable_activity(void)
 	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
 		c->ActivityEnableLatencyTimestamps(1);
 	result = enable_first_records();
+	if (result)
+		return result;
 	enable_markers();
 	if (library.overhead)
 		disable_records(); /* until there is a burst */
-	return result;
+	return 0;
 }
 
 static bool is_in_use(int result)
@@ -196,7 +202,7 @@ static enum wire_reason subscribe(void)
 	if (library.joined)
 		armed_give_way();
 	result = subscribe_callback();
-	if (!result && library.joined && health_ended_before()) {
+	if (!result && library.joined && !health_answers(0)) {
 		unsubscribe();
 		return WIRE_REASON_REFUSED;
 	}
@@ -325,11 +331,8 @@ static void flush_all(void)
 	drain();
 }
 
-static void follow(enum inject_follow what)
+static void switch_to(enum inject_follow what)
 {
-	if (health_has_ended())
-		return;
-	pthread_mutex_lock(&library.no_fork);
 	switch (what) {
 	case FOLLOW_CALLS:
 		enable_call_callbacks();
@@ -341,6 +344,13 @@ static void follow(enum inject_follow what)
 		disable_records();
 		disable_call_callbacks();
 	}
+}
+
+static void follow(enum inject_follow what)
+{
+	pthread_mutex_lock(&library.no_fork);
+	if (health_answers(0))
+		switch_to(what);
 	pthread_mutex_unlock(&library.no_fork);
 }
 
@@ -386,6 +396,8 @@ static void disable_all(void)
 {
 	uint64_t begin_ns = now_ns();
 
+	if (!health_answers(0))
+		return;
 	disable_records();
 	disable_markers();
 	disable_callbacks();
@@ -397,16 +409,15 @@ static void disable_all(void)
 static void stop(void)
 {
 	struct timespec pause = {.tv_nsec = LAUNCHES_NS};
-	bool works = health_ask(0);
 
+	health_ask(0);
 	if (library.stalls && library.joined)
 		end_sampling();
 	__atomic_store_n(&library.guard->stopping, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	nanosleep(&pause, NULL);
 	pthread_mutex_lock(&library.no_fork);
-	if (works)
-		disable_all();
+	disable_all();
 	__atomic_store_n(&library.guard->stopping, 0, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&library.no_fork);
 }

@@ -6,6 +6,7 @@
 #include "inject/cupti/health.h"
 
 #include "inject/cupti/cupti.h"
+#include "inject/cupti/inside.h"
 #include "inject/library.h"
 
 #define ASK_NS	      1000000000ull
@@ -39,18 +40,14 @@ static int enable_once_more(void)
 
 /* With a call that nobody makes. A callback of resources would cost names of code: CUPTI (13.0)
  * names what ran before instructions are sampled only where nobody asked for these. */
-bool health_ended_before(void)
-{
-	return cupti.EnableCallback(true, cupti.subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL);
-}
-
-void health_begin(void)
+static int enable_unused_call(void)
 {
 	const struct cupti *c = &cupti;
+	int result = c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL);
 
-	health.can_ask = !enable_once_more();
-	health.worked_ns = now_ns();
-	c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR);
+	if (!result && !inside_is_counted()) /* all calls call back then */
+		c->EnableCallback(false, c->subscriber, CUPTI_DOMAIN_DRIVER, UNUSED_CALL);
+	return result;
 }
 
 bool health_has_ended(void)
@@ -72,6 +69,32 @@ static void note_end(int32_t result, const char *message, uint64_t since_ns)
 	__atomic_store_n(&health.state, ENDED, __ATOMIC_RELEASE);
 }
 
+bool health_answers(int result)
+{
+	uint64_t asked_ns = now_ns();
+	int failed;
+
+	if (health_has_ended())
+		return false;
+	failed = health.can_ask ? enable_once_more() : enable_unused_call();
+	if (failed)
+		note_end(result ? result : failed, NULL, health.worked_ns);
+	else
+		health.worked_ns = asked_ns;
+	return !failed;
+}
+
+void health_begin(void)
+{
+	const struct cupti *c = &cupti;
+
+	health.worked_ns = now_ns();
+	health.can_ask = !enable_once_more();
+	if (!health.can_ask)
+		health_answers(0);
+	c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR);
+}
+
 void health_on_state(uint32_t id, const struct cupti_state_data *d)
 {
 	if (id != CUPTI_STATE_FATAL_ERROR)
@@ -87,19 +110,12 @@ void health_worked(void)
 
 bool health_ask(int result)
 {
-	uint64_t asked_ns = now_ns();
-	int failed;
+	bool answers;
 
-	if (!health.can_ask || health_has_ended())
-		return !health_has_ended();
 	pthread_mutex_lock(&library.no_fork);
-	failed = enable_once_more();
+	answers = health_answers(result);
 	pthread_mutex_unlock(&library.no_fork);
-	if (failed)
-		note_end(result ? result : failed, NULL, health.worked_ns);
-	else
-		health.worked_ns = asked_ns;
-	return !failed;
+	return answers;
 }
 
 void health_ask_if_due(void)

@@ -11,7 +11,7 @@
  *
  * The end is final. A new subscription seemed to be accepted then, but callbacks of calls were
  * refused, and cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of CUPTI is called
- * any more, and a later recording of the program asks first.
+ * any more, and who is about to switch something asks first: a later recording of the program, too.
  *
  * Threads: ours, but for what is marked.
  */
@@ -22,8 +22,6 @@
 
 #include "inject/cupti/abi.h"
 
-/* We have just subscribed, in a program that ran already: whether CUPTI ended before that. */
-bool health_ended_before(void);
 /* Callbacks have just been enabled. Before our thread begins. */
 void health_begin(void);
 /* CUPTI reports its state: any thread. */
@@ -32,9 +30,12 @@ void health_on_state(uint32_t id, const struct cupti_state_data *d);
 bool health_has_ended(void);
 /* CUPTI has just worked. */
 void health_worked(void);
-/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: the result that made us ask,
- * or 0. */
+/* Asks CUPTI, from when we have subscribed: whether it works. `result`: the result that made us
+ * ask, or 0. */
 bool health_ask(int result);
+/* The same, where library.no_fork is held, or our thread has not begun: before each switch of what
+ * is recorded. */
+bool health_answers(int result);
 /* The same every now and then. */
 void health_ask_if_due(void);
 /* Reports to the recorder, once, that CUPTI has ended. */

@@ -122,6 +122,17 @@ void sampling_late_over(void)
 	inside_end();
 }
 
+/* Where CUPTI has ended no call begins with a callback: nobody would be held. */
+static bool hold(void)
+{
+	if (!inside_hold())
+		return false;
+	if (health_ask(0))
+		return true;
+	inside_release();
+	return false;
+}
+
 /* ---- steps; calls are held ---- */
 
 /* `ours`: in our thread, while no child is forked. The program's thread has locks of the driver. */
@@ -196,7 +207,7 @@ static bool switch_off(struct sampling_slot *p, bool ours, uint64_t steps_ns[3])
 	if (sampling_state_of(p) == SAMPLING_ON)
 		sampling_fetch(p, ours);
 	steps_ns[1] = now_ns() - begin_ns;
-	if (!inside_is_held())
+	if (!inside_is_held() || health_has_ended())
 		return false;
 	return is_off_after(step(cupti.PCSamplingDisable, p, ours, &steps_ns[2]));
 }
@@ -246,7 +257,7 @@ static int follow_work(void)
 
 	if (!late.has_records) {
 		pthread_mutex_lock(&library.no_fork);
-		result = enable_records();
+		result = health_answers(0) ? enable_records() : CUPTI_UNKNOWN;
 		pthread_mutex_unlock(&library.no_fork);
 	}
 	late.has_records |= !result;
@@ -329,8 +340,8 @@ static void begin(void)
 	int result = 0;
 
 	late.tries++;
-	if (!inside_hold()) {
-		late.why = WIRE_STALLS_INSIDE;
+	if (!hold()) {
+		late.why = health_has_ended() ? 0 : WIRE_STALLS_INSIDE;
 		return;
 	}
 	refusal = begin_held(late.slot, &holder, &result, steps_ns);
@@ -454,7 +465,7 @@ static bool try_to_disarm(void)
 	bool done;
 
 	late.tries++;
-	if (!earlier_have_ended() || !inside_hold())
+	if (!earlier_have_ended() || !hold())
 		return false;
 	done = disarm();
 	inside_release();
@@ -512,7 +523,7 @@ static bool try_to_end(struct sampling_slot *p)
 		sampling_fetch(p, true);
 	late.tries++;
 	begin_ns = now_ns();
-	if (!inside_hold())
+	if (!hold())
 		return false;
 	off = switch_off(p, true, steps_ns);
 	inside_release();
