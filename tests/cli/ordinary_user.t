@@ -407,6 +407,17 @@ def check_other_rights():
     r = Recording(["sh", "-c", "./rights; :"])
     tap.result(r.losses.get("samples_rights") == 1, "a program with other rights is not sampled further, and counted", r.losses)
 
+    # One that runs already does not keep its parent from being sampled.
+    program = subprocess.Popen([*ORDINARY, "sh", "-c", "./rights & echo; while :; do :; done"], stdout=subprocess.PIPE, text=True)
+    program.stdout.readline()
+    time.sleep(0.3)
+    done = subprocess.run([*ORDINARY, "env", f"HOME={os.getcwd()}", "./xpuprof", "record", "-q", "--cpu-only", "-d", "1", "-o", "q.xpu",
+                           "-p", str(program.pid)], stderr=subprocess.PIPE, text=True)
+    program.kill()
+    report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "q.xpu")) if not done.returncode else {}
+    tap.result(report and report["losses"]["samples_rights"] == 1, "a child with other rights is left out, and counted", done.stderr)
+    tap.result(report and report["samples"] > 20, "and its parent is sampled", report and report["samples"])
+
 
 def check():
     shutil.copy(tap.PROGRAM, "xpuprof")
