@@ -32,10 +32,10 @@ make -j"$(nproc)" >build/demo.log 2>&1 || {
 	exit 1
 }
 
-# CPU samples and stacks need the right to load BPF programs.
+# CPU samples of the kernel's work need the right to load BPF programs.
 as_root=
 if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
-	say "recording needs root (sudo); without it there are no CPU samples and no stacks"
+	say "root (sudo) to sample the CPU in the kernel, too; without it only the program itself is sampled"
 	sudo -v && as_root=sudo
 fi
 

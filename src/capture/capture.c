@@ -583,6 +583,9 @@ static int track_member(struct tree *tree, uint32_t pid)
 {
 	int error = track(tree->c, (pid_t)pid, true);
 
+	/* A child may have more rights than we: the others are sampled. */
+	if (error == -EACCES && tree->members.count)
+		error = profile_count_loss(tree->c->w, LOSS_SAMPLES_RIGHTS, 1);
 	/* One that is gone by now need not be followed. */
 	if (error && error != -ESRCH)
 		return error;

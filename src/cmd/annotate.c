@@ -275,7 +275,7 @@ static int annotate(struct annotating *t)
 	incomplete = profile_reader_incomplete(t->reader);
 	if (incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe "
-			  "without names",
+			  "without names, which 'xpuprof symbolize' finds",
 			t->wanted->path, incomplete);
 	check_folders(&t->wanted->map);
 	error = find_kernel(t, &kernel);

@@ -173,7 +173,7 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 		cmd_error("warning: no %s in '%s': %s", r->lacking, path, r->help);
 	if (*r->incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe "
-			  "without names",
+			  "without names, which 'xpuprof symbolize' finds",
 			path, r->incomplete);
 	if (r->lines_left_out)
 		cmd_error("warning: %llu line%s of '%s' left out; the first is line %llu: %s",

@@ -82,6 +82,13 @@ static int open_file(struct ebpf_object **ret, const struct user *u, const char 
 	return error;
 }
 
+int programs_not_found(const char *what)
+{
+	return error_set(-ENOENT,
+		"'%s' is neither a file nor a tool; 'xpuprof probe --list' prints those there are",
+		what);
+}
+
 static int add_object(
 	const struct programs *p, const struct user *user, const char *what, struct plan *ret)
 {
@@ -90,6 +97,8 @@ static int add_object(
 	int error = tool ? ebpf_object_read(&o, tool->start, (size_t)(tool->end - tool->start))
 			 : open_file(&o, user, what);
 
+	if (error == -ENOENT)
+		return programs_not_found(what);
 	error = error ?: plan_add(ret, o, what, tool, &p->plan);
 	return error && !strstr(error_text(), what) ? error_about(error, what) : error;
 }

@@ -19,6 +19,9 @@ struct programs {
 	const char *assembler; /* the vendor's, for machine code; NULL: that runs without */
 };
 
+/* -ENOENT, with its text: where a file or a tool was to be named. */
+int programs_not_found(const char *what);
+
 /* Of an option, whose target they are: how long a turn is, in ms (NULL: as usual). 0, or -1 with
  * error_text. */
 int programs_parse_turn(void *programs, const char *value);

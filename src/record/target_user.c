@@ -4,13 +4,14 @@
  * that person's environment (PATH by secure_path, HOME, USER) and removed more (LD_LIBRARY_PATH,
  * VIRTUAL_ENV); the sudo process itself still shows the environment it was started with in /proc,
  * which only root can read, so the program gets that one back. Variables that sudo added or the
- * command line set stay.
+ * command line set stay. The loader removes some, too.
  */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -217,6 +218,27 @@ static int find_environment(struct target_user *u)
 	return error ?: restore_environment(u);
 }
 
+/* Where our file has capabilities the loader removes LD_LIBRARY_PATH and its like from the
+ * environment, which the program would have without us, and whose file has none. Their texts stay
+ * where the kernel put them: behind the arguments, and before the name of the file. */
+static int restore_removed_by_loader(struct target_user *u)
+{
+	const char *at = program_invocation_name;
+	const char *end = (const char *)getauxval(AT_EXECFN);
+	struct buf arguments = BUF_INIT;
+	int error = io_read_file("/proc/self/cmdline", ENVIRON_LIMIT, &arguments);
+
+	at += arguments.size;
+	buf_release(&arguments);
+	for (; !error && at < end; at += strlen(at) + 1) {
+		size_t length = strcspn(at, "=");
+
+		if (length && at[length] && !find_variable(u->environment, at, length))
+			error = set_variable(&u->environment, at, length);
+	}
+	return error == -ENOMEM ? error : 0;
+}
+
 int target_user_find(struct target_user *u, bool as_root)
 {
 	int error = 0;
@@ -228,6 +250,8 @@ int target_user_find(struct target_user *u, bool as_root)
 	error = error ?: copy_environment(&u->environment);
 	if (!error && u->account.switched)
 		error = find_environment(u);
+	else if (!error && getauxval(AT_SECURE))
+		error = restore_removed_by_loader(u);
 	if (error == -ENOMEM)
 		error_memory(NULL);
 	if (error)

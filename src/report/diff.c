@@ -90,7 +90,9 @@ void report_diff_text(const struct report_diff *r, struct buf *out)
 	char count[TEXT_CELL];
 
 	put_sides(r, out);
-	buf_puts(out, "\nFunctions with what they called, in points of a share\n");
+	buf_printf(out, "\nFunctions with what they called, %s\n",
+		r->diff->scale == DIFF_NOT ? "changes in % of all of the first"
+					   : "in points of a share");
 	buf_puts(out, "     first     second   change  std err     self          function\n");
 	vec_foreach (f, &r->diff->functions)
 		if (!r->top || shown++ < r->top)

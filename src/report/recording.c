@@ -178,6 +178,19 @@ static const struct profile_module *find_nameless(
 	return ret->ns && ret->ns >= r->summary->cpu_ns / MUCH ? found : NULL;
 }
 
+/* Names are found when a recording ends. */
+static bool waits_for_names(const struct report *r)
+{
+	const struct profile_location *l;
+
+	if (!profile_reader_incomplete(r->reader))
+		return false;
+	for (uint32_t id = 1; (l = profile_location(r->reader, id)); id++)
+		if (l->kind == FRAME_USER && l->name)
+			return false;
+	return true;
+}
+
 /* What would name it. */
 static void put_nameless(const struct report *r, struct buf *out)
 {
@@ -186,13 +199,15 @@ static void put_nameless(const struct report *r, struct buf *out)
 	struct buf line = BUF_INIT;
 	char share[TEXT_CELL];
 
+	static const char late[] = "the end of the recording, where names are found, is not there: "
+				   "run 'xpuprof symbolize'";
+	static const char none[] = "install its debug package (-dbgsym, -debuginfo) or set "
+				   "DEBUGINFOD_URLS=" SERVERS ", then run 'xpuprof symbolize'";
+
 	if (m)
-		buf_printf(&line,
-			"%s of the CPU time, in '%s': install its debug package (-dbgsym, "
-			"-debuginfo) "
-			"or set DEBUGINFOD_URLS=" SERVERS ", then run 'xpuprof symbolize'",
+		buf_printf(&line, "%s of the CPU time, in '%s': %s",
 			text_sampled_percent(share, sum.ns, r->summary->cpu_ns, sum.samples),
-			profile_string(r->reader, m->path, NULL));
+			profile_string(r->reader, m->path, NULL), waits_for_names(r) ? late : none);
 	field(out, "no names", m ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }

@@ -92,6 +92,8 @@ def check_scales():
     tap.result(near(absolute, "main", 200) and absolute["main"]["total"]["real"], "times do", absolute["main"])
     ran = [absolute[name]["total"]["second"] for name in ("main", "[no sample]") if name in absolute]
     tap.result(abs(sum(ran) - report["second_total_ns"]) < 1000, "and are not scaled", ran, report["second_total_ns"])
+    _, out, _ = xpuprof("report", "--diff", "--view", "cpu", "--scale", "none", "a.xpu", "long.xpu")
+    tap.result("changes in % of all of the first" in out and "points" not in out, "and what their changes are shares of is said", out)
     svg = picture("--view", "cpu", "a.xpu", "long.xpu")
     tap.result("times of the first are shown 3" in svg, "the picture says how it is scaled", svg[:3000])
     status, cut, report = functions("--view", "cpu", "--from", "1s", "--to", "+5s", "a.xpu", "long.xpu")

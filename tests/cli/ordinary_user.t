@@ -407,6 +407,32 @@ def check_other_rights():
     r = Recording(["sh", "-c", "./rights; :"])
     tap.result(r.losses.get("samples_rights") == 1, "a program with other rights is not sampled further, and counted", r.losses)
 
+    # One that runs already does not keep its parent from being sampled.
+    program = subprocess.Popen([*ORDINARY, "sh", "-c", "./rights & echo; while :; do :; done"], stdout=subprocess.PIPE, text=True)
+    program.stdout.readline()
+    time.sleep(0.3)
+    done = subprocess.run([*ORDINARY, "env", f"HOME={os.getcwd()}", "./xpuprof", "record", "-q", "--cpu-only", "-d", "1", "-o", "q.xpu",
+                           "-p", str(program.pid)], stderr=subprocess.PIPE, text=True)
+    program.kill()
+    report = json.loads(tap.run(tap.PROGRAM, "report", "--json", "q.xpu")) if not done.returncode else {}
+    tap.result(report and report["losses"]["samples_rights"] == 1, "a child with other rights is left out, and counted", done.stderr)
+    tap.result(report and report["samples"], "and its parent is sampled", report and report["samples"])
+
+
+def check_capabilities():
+    """The loader removes variables where a program's file has capabilities. The command has them as without us."""
+    shutil.copy("xpuprof", "capable")
+    if not shutil.which("setcap") or subprocess.run(["setcap", "cap_bpf,cap_perfmon+ep", "capable"]).returncode:
+        return
+    variables = {"LD_LIBRARY_PATH": "/nonexistent/a", "MALLOC_CHECK_": "1", "ORDINARY": "a=b", "HOME": os.getcwd(), "PATH": os.environ["PATH"]}
+    words = ["env", "-i", *[f"{name}={value}" for name, value in variables.items()]]
+    for command in (["env"], ["sh", "-c", "env", "LD_AUDIT=/argument"]):
+        have, want = [subprocess.run([*ORDINARY, *words, *before, *command], stdout=subprocess.PIPE, text=True).stdout.splitlines()
+                      for before in (["./capable", "record", "-q", "--cpu-only", "-o", "p.xpu", "--"], [])]
+        have = [line for line in have if not line.startswith("XPUPROF_")]
+        tap.result(sorted(have) == sorted(want) and len(want) >= len(variables), f"{' '.join(command)}: it has its environment where xpuprof has "
+                   "capabilities", have, want)
+
 
 def check():
     shutil.copy(tap.PROGRAM, "xpuprof")
@@ -424,6 +450,7 @@ def check():
         check_python()
         check_refusals()
         check_other_rights()
+        check_capabilities()
     finally:
         with open(PARANOID, "w", encoding="utf-8") as f:
             f.write(before)

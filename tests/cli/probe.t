@@ -131,7 +131,7 @@ def check_refused():
     tap.result(done.returncode == 0, "which may be allowed", done.stderr)
     done = probe("--check", os.path.join(OBJECTS, "sections.v3.bpf.o"))
     tap.result(done.returncode == 1 and "hash 'by_pair'" in done.stderr, "a map that cannot be shared is refused by name", done.stderr)
-    for arguments, said in ((["--check", "missing.o"], "missing.o"), (["--check", os.path.join(tap.BUILD, "libxpuprof-inject.so")], "not an eBPF object")):
+    for arguments, said in ((["--check", "missing.o"], "'missing.o' is neither a file nor a tool; 'xpuprof probe --list' prints"), (["--check", os.path.join(tap.BUILD, "libxpuprof-inject.so")], "not an eBPF object")):
         done = probe(*arguments)
         tap.result(done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, f"{said}: one line", done.stderr)
     tap.result(probe().returncode == 2, "something must be asked for")

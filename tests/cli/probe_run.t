@@ -234,7 +234,8 @@ def check_options():
     done = probe("blocktime", "--kernels")
     tap.result(re.search(r"^ +2 +2 +0 +1  +\d+ > \d+ +0 +\d+( > \d+)?  [0-9a-f]{8} +vector_add$", done.stdout, re.M), "--kernels lists them", done.stdout)
     for arguments, said in ((["blocktime", "--set", "nothing=1"], "no program uses"), (["blocktime", "--set", "x"], "cannot read 'x'"),
-                            (["nosuchtool"], "is no tool"), (["-e", "/nonexistent.o"], "cannot"), (["--thread", "--warp", "blocks"], "exclude")):
+                            (["nosuchtool"], "is no tool"), (["-e", "nosuchtool"], "nor a tool; 'xpuprof probe --list' prints"),
+                            (["-o", "no.xpu", "-e", "nosuchtool"], "nor a tool; 'xpuprof probe --list' prints"), (["--thread", "--warp", "blocks"], "exclude")):
         done = probe(*arguments)
         tap.result(done.returncode in (1, 2) and said in done.stderr and not done.stdout, f"{' '.join(arguments)} is refused", done.stderr)
     done, found = answer("blocktime", "--set", "nanoseconds[5]=1000000")

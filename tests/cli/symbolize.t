@@ -233,10 +233,15 @@ kill -9 $recorder
 wait $recorder 2>/dev/null
 : >enough
 lacks "$(stacks cut.xpu 2>/dev/null)" "spin_here" "a recording whose recorder was killed has no names"
+has "$(xpuprof report cut.xpu)" "where names are found, is not there: run 'xpuprof symbolize'" "and what names it is said"
+lacks "$(xpuprof report cut.xpu)" "debug package" "which is no debug package"
+run xpuprof flame -o cut.svg cut.xpu
+has "$err" "without names, which 'xpuprof symbolize' finds" "nor when it is drawn"
 run xpuprof symbolize cut.xpu
 is "$status" 0 "and can be named"
 has "$err" "is not whole" "with a warning"
 is "$(leaf_of cut.xpu 2>/dev/null)" spin_here "so that it has them"
+lacks "$(xpuprof report cut.xpu)" "run 'xpuprof symbolize'" "and is not told again what would name it"
 run xpuprof export --to folded cut.xpu
 has "$err" "cut short" "and it is still marked as cut short"
 

@@ -161,6 +161,8 @@ static int check_file(const char *path, const struct plan_options *options, bool
 	int error = cmd_become_caller(&user, path), status;
 
 	error = error ?: ebpf_object_open(&o, path);
+	if (error == -ENOENT)
+		error = programs_not_found(path);
 	if (error && !strstr(error_text(), path))
 		error_about(error, path);
 	if (error) {
