@@ -279,18 +279,24 @@ def check_ipv6():
     server.end()
 
 
+def whole(samples, got, wanted, name, *events):
+    """All, but for those at whose moment the kernel ran another program, on a busy machine: these are counted."""
+    missed = sum(value(samples, "xpuprof_losses_total", event=event, cause="not_run") or 0 for event in events)
+    result(got is not None and got <= wanted <= got + missed, name, [f"got: {got}, {missed} not run", f"expected: {wanted}"])
+
+
 def check_counts(server, workers, place):
     samples = server.samples()
     for worker, count in zip(workers, (300, 20)):
-        same(value(samples, "xpuprof_process_signals_sent_total", signal=SIGNAL, pid=worker.pid, comm="python3",
-                   **place), float(count), f"a process's {count} signals are told")
-        same(value(samples, "xpuprof_process_signal_delivery_seconds_count", signal=SIGNAL, pid=worker.pid,
-                   comm="python3", **place), float(count), "and that they were delivered")
-    same(value(samples, "xpuprof_signals_sent_total", signal=SIGNAL), 320.0, "and all of them")
-    same(value(samples, "xpuprof_container_signals_sent_total", signal=SIGNAL, **place), 320.0,
-         "and those of the container")
-    same(value(samples, "xpuprof_signal_delivery_seconds_bucket", signal=SIGNAL, le="+Inf"), 320.0,
-         "the histogram has them all")
+        whole(samples, value(samples, "xpuprof_process_signals_sent_total", signal=SIGNAL, pid=worker.pid, comm="python3",
+                             **place), count, f"a process's {count} signals are told", "SEND")
+        whole(samples, value(samples, "xpuprof_process_signal_delivery_seconds_count", signal=SIGNAL, pid=worker.pid,
+                             comm="python3", **place), count, "and that they were delivered", "SEND", "DELIVER")
+    whole(samples, value(samples, "xpuprof_signals_sent_total", signal=SIGNAL), 320, "and all of them", "SEND")
+    whole(samples, value(samples, "xpuprof_container_signals_sent_total", signal=SIGNAL, **place), 320,
+          "and those of the container", "SEND")
+    whole(samples, value(samples, "xpuprof_signal_delivery_seconds_bucket", signal=SIGNAL, le="+Inf"), 320,
+          "the histogram has them all", "SEND", "DELIVER")
     busy = value(samples, "xpuprof_gpu_busy_seconds_total", signal=SIGNAL)
     total = value(samples, "xpuprof_signal_delivery_seconds_sum", signal=SIGNAL)
     result(0 < busy <= total, "the union of times is no more than their sum", [busy, total])
@@ -327,10 +333,11 @@ def check_ended(server, workers, place):
     result(len(counters) > 40 and not less, "but what all and its container used does not become less", less)
     workers[1].send(7)
     samples = server.samples()
-    same(value(samples, "xpuprof_container_signals_sent_total", signal=SIGNAL, **place), 327.0,
-         "and what others add comes to that")
-    same(value(samples, "xpuprof_container_signal_delivery_seconds_count", signal=SIGNAL, **place), 327.0,
-         "also in histograms")
+    sent = value(samples, "xpuprof_container_signals_sent_total", signal=SIGNAL, **place)
+    whole(samples, sent, 327, "and what others add comes to that", "SEND")
+    whole(samples, value(samples, "xpuprof_container_signal_delivery_seconds_count", signal=SIGNAL, **place), 327,
+          "also in histograms", "SEND", "DELIVER")
+    return sent
 
 
 class Prometheus:
@@ -439,11 +446,11 @@ def check_all(place_path):
             check_prometheus(server, tools, workers, place, folder)
     else:
         skip("Prometheus reads what is served", "tests/prometheus/fetch build/prometheus fetches it")
-    check_ended(server, workers, place)
+    sent = check_ended(server, workers, place)
     slow.check()
     workers[1].end()
     counts, errors, status = server.end()
-    same((counts.get(SIGNAL), errors, status), (327, "", 0), "statistics at the end are of everything, also of what ended")
+    same((counts.get(SIGNAL), errors, status), (sent, "", 0), "statistics at the end are of everything, also of what ended")
 
 
 def main():
