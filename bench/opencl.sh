@@ -3,8 +3,8 @@
 # What the OpenCL layer costs a command, in CPU time of the thread that launches empty kernels and waits for them: over a driver of ours that
 # does nothing, and over PoCL where it is installed, with times of all commands, of some, and of next to none. Beside it, as the floor,
 # what the driver takes for events of the program's own. Pairs of runs take turns; the median of their differences and its
-# quartiles are printed, in nanoseconds. At last, whether the CPU time of PoCL's only worker is that of the kernels: within 5 %,
-# if nothing else runs.
+# quartiles are printed, in nanoseconds. At last, all CPU time of PoCL's only worker beside that of its kernels
+# (tests/cli/opencl_workers.t has what of it is in the kernels' code).
 build=$("$(dirname "$0")/needs" xpuprof libxpuprof-inject.so tests/targets/opencl tests/targets/opencl_liar) || exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -68,6 +68,6 @@ for _ in range(5):
     workers = [t["cpu_ns"] for t in report["threads"] if not t["works"] and not t.get("profiler")]
     ratios.append(max(workers) / report["gpu_ns"])
 low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
-print(f"CPU time of PoCL's worker by kernel time      {middle:.3f}   ({low:.3f} to {high:.3f})")
-note("PoCL's worker: CPU time by kernel time", f"{middle:.3f} ({low:.3f} to {high:.3f})", "0.95 to 1.05")
+print(f"All CPU time of PoCL's worker by kernel time  {middle:.3f}   ({low:.3f} to {high:.3f})")
+note("PoCL's worker: all its CPU time by kernel time", f"{middle:.3f} ({low:.3f} to {high:.3f})", "")
 END
