@@ -60,8 +60,8 @@ $(B)/tests/helpers/%: $(B)/obj/tests/helpers/%.o $(B)/libxpuprof.a
 $(B)/obj/tests/%.o: COMMON += -Itests
 
 # The program as machines have it on which everything is missing that may be.
-BARE := $(patsubst %.c,$(B)/obj/%.o,src/main.c $(filter-out $(NEEDS_BPF) $(NEEDS_LIBRARIES),$(SOURCES)) $(BPF_FALLBACKS) $(LIBRARY_FALLBACKS)) \
-	$(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
+BARE := $(B)/obj/src/main.o $(filter-out $(patsubst %.c,$(B)/obj/%.o,$(NEEDS_BPF) $(NEEDS_LIBRARIES)),$(OBJECTS)) \
+	$(patsubst %.c,$(B)/obj/%.o,$(BPF_FALLBACKS) $(LIBRARY_FALLBACKS))
 HELPERS += $(B)/tests/helpers/xpuprof-bare
 
 $(B)/tests/helpers/xpuprof-bare: $(BARE)

@@ -222,7 +222,7 @@ static const struct loss losses[LOSS_KINDS] = {
 		"images with probes were refused by the driver, and ran as they are",
 		"image with probes was refused by the driver, and ran as it is"),
 	[LOSS_PROBE_UNSEEN] = LESSER_ONE("probe_unseen",
-		"accesses and ends of threads in kernels are where probes do not see them: in functions that are called, or behind indirect branches out of loops in which threads wait",
+		"accesses and ends of threads in kernels are where probes do not see them: in functions that are called, or straight behind loops in which threads wait",
 		"access or end of threads in a kernel is where probes do not see it: in a function that is called, or straight behind a loop in which threads wait"),
 	[LOSS_PROBE_NOTES] = LOSS_ONE("probe_notes",
 		"messages of processes with probes were lost", "message of a process with probes was lost"),

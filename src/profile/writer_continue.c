@@ -4,10 +4,11 @@
  * added to.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "profile/reader.h"
+#include "profile/reader_internal.h"
 #include "profile/writer_internal.h"
 
 /* Ids stay what they are, so each string must come once, in order. */
@@ -24,96 +25,48 @@ static int copy_strings(struct profile_writer *w, const struct profile_reader *r
 			return error_set(
 				-EINVAL, "cannot add to '%s': it holds a string twice", w->path);
 	}
-	w->counts[TABLE_STRINGS] = count;
 	return 0;
 }
 
-static int copy_entries(struct profile_writer *w, enum profile_table table,
-	const struct profile_reader *r, uint32_t count,
-	const void *(*get)(const struct profile_reader *r, uint32_t id), size_t key_bytes)
+/* The tables that names are about, and what makes their entries what they are. */
+static const struct {
+	enum profile_table table;
+	size_t key_bytes;
+} named[] = {
+	{TABLE_MODULES, BYTES_THROUGH(profile_module, build_id)},
+	{TABLE_LOCATIONS, BYTES_THROUGH(profile_location, address)},
+	{TABLE_INLINES, sizeof(struct profile_inline)},
+	{TABLE_SEGMENTS, sizeof(struct profile_segment)},
+	{TABLE_GPU_FUNCTIONS, sizeof(struct profile_gpu_function)},
+	{TABLE_INSTRUCTIONS, BYTES_THROUGH(profile_instruction, offset)},
+};
+
+static int copy_entries(struct profile_writer *w, const struct profile_reader *r,
+	enum profile_table table, size_t key_bytes)
 {
 	struct table *t = &w->tables[table];
 
-	for (uint32_t id = 1; id <= count; id++) {
-		const void *entry = get(r, id);
+	for (uint32_t id = 1; id <= r->tables->counts[table]; id++) {
+		const void *entry = entry_at(r, table, id);
 		uint32_t hash, own;
 
 		(void)table_find(t, entry, key_bytes, &hash);
 		if (table_append(t, entry, hash, &own))
 			return profile_writer_fail_memory(w);
 	}
-	w->counts[table] = count;
 	return 0;
 }
 
-static const void *get_module(const struct profile_reader *r, uint32_t id)
-{
-	return profile_module(r, id);
-}
-
-static const void *get_location(const struct profile_reader *r, uint32_t id)
-{
-	return profile_location(r, id);
-}
-
-static const void *get_inline(const struct profile_reader *r, uint32_t id)
-{
-	return profile_inline(r, id);
-}
-
-static const void *get_segment(const struct profile_reader *r, uint32_t id)
-{
-	return profile_segment(r, id);
-}
-
-static const void *get_gpu_function(const struct profile_reader *r, uint32_t id)
-{
-	return profile_gpu_function(r, id);
-}
-
-static const void *get_instruction(const struct profile_reader *r, uint32_t id)
-{
-	return profile_instruction(r, id);
-}
-
-/* The tables that names are about; of the others the number of entries is all that is needed. */
+/* Of the other tables the number of entries is all that is needed. */
 static int copy_tables(struct profile_writer *w, const struct profile_reader *r)
 {
-	struct profile_counts counts = profile_counts(r);
-	int error = copy_strings(w, r, counts.strings);
+	int error = copy_strings(w, r, r->tables->counts[TABLE_STRINGS]);
 
-	w->counts[TABLE_STACKS] = counts.stack_nodes;
-	w->counts[TABLE_PROCESSES] = counts.processes;
-	w->counts[TABLE_THREADS] = counts.threads;
-	w->counts[TABLE_DEVICES] = counts.devices;
-	w->counts[TABLE_OPS] = counts.ops;
-	w->counts[TABLE_WINDOWS] = counts.windows;
-	w->counts[TABLE_COUNTERS] = counts.counters;
-	w->counts[TABLE_BURSTS] = counts.bursts;
-	w->counts[TABLE_PROBE_OBJECTS] = counts.probe_objects;
-	w->counts[TABLE_PROBE_MAPS] = counts.probe_maps;
-	w->counts[TABLE_PROBE_CONTEXTS] = counts.probe_contexts;
-	w->counts[TABLE_PROBE_KERNELS] = counts.probe_kernels;
-	w->counts[TABLE_PROBE_LINES] = counts.probe_lines;
+	memcpy(w->counts, r->tables->counts, sizeof(w->counts));
 	w->continued = true;
-	error = error
-			?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,
-				   BYTES_THROUGH(profile_module, build_id));
-	error = error
-			?: copy_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
-				   BYTES_THROUGH(profile_location, address));
-	error = error
-			?: copy_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
-				   sizeof(struct profile_inline));
-	error = error
-			?: copy_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
-				   sizeof(struct profile_segment));
-	error = error
-			?: copy_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
-				   get_gpu_function, sizeof(struct profile_gpu_function));
-	return error
-		       ?: copy_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
-				  get_instruction, BYTES_THROUGH(profile_instruction, offset));
+	for (size_t n = 0; !error && n < sizeof(named) / sizeof(*named); n++)
+		error = copy_entries(w, r, named[n].table, named[n].key_bytes);
+	return error;
 }
 
 static int copy_totals(struct profile_writer *w, const struct profile_reader *r)

@@ -194,15 +194,14 @@ static bool waits_for_names(const struct report *r)
 /* What would name it. */
 static void put_nameless(const struct report *r, struct buf *out)
 {
-	struct stack_sum sum;
-	const struct profile_module *m = find_nameless(r, MODULE_FILE, &sum);
-	struct buf line = BUF_INIT;
-	char share[TEXT_CELL];
-
 	static const char late[] = "the end of the recording, where names are found, is not there: "
 				   "run 'xpuprof symbolize'";
 	static const char none[] = "install its debug package (-dbgsym, -debuginfo) or set "
 				   "DEBUGINFOD_URLS=" SERVERS ", then run 'xpuprof symbolize'";
+	struct stack_sum sum;
+	const struct profile_module *m = find_nameless(r, MODULE_FILE, &sum);
+	struct buf line = BUF_INIT;
+	char share[TEXT_CELL];
 
 	if (m)
 		buf_printf(&line, "%s of the CPU time, in '%s': %s",

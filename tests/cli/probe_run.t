@@ -260,9 +260,10 @@ def check_refused():
     tap.result(found and launches_of(done) == 20 and not done.returncode and refused == 19 and total(found, "nanoseconds") == GRID,
                "an image that the driver refuses runs as it is", done.stdout[-500:], done.stderr)
     tap.result("19 images with programs were refused by the driver" in done.stderr, "and that is said", done.stderr)
-    done, found = answer("blocktime", command=(TARGET, SHAPES, "options"), XPUPROF_SIM_FAULTS="fail-load=2")
-    tap.result(found and found["losses"]["images_refused"] == 1 and launches_of(done) == 3 and "log" not in done.stdout,
-               "the program has no log of that", done.stdout[-500:], done.stderr)
+    for mode in ("options", "options-twice"):
+        done, found = answer("blocktime", command=(TARGET, SHAPES, mode), XPUPROF_SIM_FAULTS="fail-load=2")
+        tap.result(found and found["losses"]["images_refused"] == 1 and launches_of(done) == 3 and "log" not in done.stdout,
+                   f"the program has no log of that ({mode})", done.stdout[-500:], done.stderr)
     larger = f"small-blocks={os.path.getsize(SHAPES) + 10}"
     done, found = answer("blocktime", XPUPROF_SIM_FAULTS=larger)
     tap.result(found and total(found, "nanoseconds") == 3 * GRID and not found["losses"]["images_of_smaller_blocks"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What programs can do, each in one of its own, for tests/cli/probe.t. */
-#include "maps.h"
+#include "ebpf/tools/map.h"
 
 struct key {
 	__u32 a, b, c;
@@ -12,13 +12,13 @@ struct record {
 	__u8 small;
 };
 
-MAP(added, BPF_MAP_TYPE_ARRAY, 64, __u32, __u64);
-MAP(added_hash, BPF_MAP_TYPE_HASH, 256, struct key, __u64);
-MAP(kept, 1503, 4, __u32, __u64[4]);
-MAP(by_key, BPF_MAP_TYPE_HASH, 256, struct key, struct record);
-MAP(per_thread, 1502, 2, __u32, __u64);
-MAP(per_sm, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
-MAP(ring, 1527, 65536, __u32, struct record);
+TOOL_MAP(added, BPF_MAP_TYPE_ARRAY, 64, __u32, __u64);
+TOOL_MAP(added_hash, BPF_MAP_TYPE_HASH, 256, struct key, __u64);
+TOOL_MAP(kept, 1503, 4, __u32, __u64[4]);
+TOOL_MAP(by_key, BPF_MAP_TYPE_HASH, 256, struct key, struct record);
+TOOL_MAP(per_thread, 1502, 2, __u32, __u64);
+TOOL_MAP(per_sm, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
+TOOL_MAP(ring, 1527, 65536, __u32, struct record);
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps of each type that begin with values, for tests/cli/probe_set.t. */
-#include "maps.h"
+#include "ebpf/tools/map.h"
 
 struct pair {
 	__u32 a, b, c;
@@ -11,14 +11,14 @@ struct bits {
 	__s32 below : 4;
 };
 
-MAP(wanted, BPF_MAP_TYPE_HASH, 256, struct pair, __u64);
-MAP(factors, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
-MAP(sums, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
-MAP(looked_up, BPF_MAP_TYPE_HASH, 64, __u32, __u32);
-MAP(one, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64);
-MAP(many, BPF_MAP_TYPE_ARRAY, 4, __u32, __u64);
-MAP(threads, 1502, 2, __u32, __u64);
-MAP(ring, 1527, 65536, __u32, struct pair);
+TOOL_MAP(wanted, BPF_MAP_TYPE_HASH, 256, struct pair, __u64);
+TOOL_MAP(factors, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
+TOOL_MAP(sums, BPF_MAP_TYPE_PERCPU_ARRAY, 2, __u32, __u64);
+TOOL_MAP(looked_up, BPF_MAP_TYPE_HASH, 64, __u32, __u32);
+TOOL_MAP(one, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64);
+TOOL_MAP(many, BPF_MAP_TYPE_ARRAY, 4, __u32, __u64);
+TOOL_MAP(threads, 1502, 2, __u32, __u64);
+TOOL_MAP(ring, 1527, 65536, __u32, struct pair);
 
 __u32 four[4];
 __u64 results[3];

@@ -209,24 +209,51 @@ static void mode_launch(void)
 	launch_some();
 }
 
-/* Twice: a driver may refuse one. Then its errors are not for the program, which had none. */
-static void mode_options(void)
+struct log {
+	char text[8], behind[256];
+};
+
+/* Two loads: a driver may refuse one. Then its errors are not for the program, which had none. */
+static void load_with_options(unsigned int count, const CUjit_option *options, struct log *log)
 {
-	char log[256] = "";
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 	CUfunction f;
 	CUmodule m;
 
 	context_new();
 	for (int n = 0; n < 2; n++) {
-		void *values[] = {log, (void *)sizeof(log)};
+		CUjit_option given[3];
+		void *values[3];
 
-		OK(d.cuModuleLoadDataEx(&m, text, 2, options, values));
-		if (*log)
-			printf("log %s\n", log);
+		for (unsigned int i = 0; i < count; i++) {
+			given[i] = options[i];
+			values[i] = options[i] == CU_JIT_ERROR_LOG_BUFFER
+					    ? log->text
+					    : (void *)sizeof(log->text);
+		}
+		OK(d.cuModuleLoadDataEx(&m, text, count, given, values));
+		if (*log->text || *log->behind)
+			printf("log %s\n", log->text);
 	}
 	OK(d.cuModuleGetFunction(&f, m, kernel));
 	run(f, 3);
+}
+
+static void mode_options(void)
+{
+	static const CUjit_option options[] = {
+		CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	struct log log = {""};
+
+	load_with_options(2, options, &log);
+}
+
+static void mode_options_twice(void)
+{
+	static const CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER,
+		CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	struct log log = {""};
+
+	load_with_options(3, options, &log);
 }
 
 static void mode_file(void)
@@ -548,6 +575,7 @@ static const struct {
 	{"checked", mode_checked},
 	{"launch", mode_launch},
 	{"options", mode_options},
+	{"options-twice", mode_options_twice},
 	{"file", mode_file},
 	{"library", mode_library},
 	{"graph", mode_graph},

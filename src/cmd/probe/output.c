@@ -231,7 +231,8 @@ void output_losses(struct buf *out, const struct probe_output *o)
 		"accesses are in functions that kernels call: not seen");
 	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
 		"places where threads end are not seen: in functions that kernels call, or "
-		"behind an indirect branch out of a loop in which threads wait");
+		"right behind a loop in which threads wait, where it is not known in front which "
+		"of them leave");
 	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
 		"kernels have fewer parameters than programs read of them: those are 0");
 	if (o->request->kernels)

@@ -2,20 +2,10 @@
 /* What the tools share. */
 #pragma once
 
-#include <linux/bpf.h>
 #include <linux/types.h>
 #include <stdbool.h>
-#include <bpf/bpf_helpers.h>
 
-#include "ebpf/tools/xpuprof_gpu.h"
-
-#define TOOL_MAP(name, type_, entries, key_type, value_type)                                       \
-	struct {                                                                                   \
-		__uint(type, type_);                                                               \
-		__uint(max_entries, entries);                                                      \
-		__type(key, key_type);                                                             \
-		__type(value, value_type);                                                         \
-	} name SEC(".maps")
+#include "ebpf/tools/map.h"
 
 #define MAP_GPU_RING	 1527
 #define MAP_THREAD_ARRAY 1502

@@ -313,22 +313,14 @@ static bool find_position(
 	return symbol <= UINT32_MAX - z->elf.sections.count;
 }
 
-static bool has_lines(const struct line_table *t, uint32_t section)
-{
-	vec_foreach (s, &t->sequences)
-		if (s->section == section)
-			return true;
-	return false;
-}
-
 /* The one kernel that has no lines and is as long as these. */
 static const struct zebin_function *find_nameless(
-	const struct zebin *z, const struct line_table *t, const struct line_sequence *s)
+	const struct zebin *z, const bool *has_lines, const struct line_sequence *s)
 {
 	const struct zebin_function *found = NULL;
 
 	vec_foreach (f, &z->functions) {
-		if (!f->kernel || f->size != s->end || has_lines(t, f->section))
+		if (!f->kernel || f->size != s->end || has_lines[f->section])
 			continue;
 		if (found)
 			return NULL;
@@ -340,18 +332,30 @@ static const struct zebin_function *find_nameless(
 static void place_nameless(struct line_machine *m)
 {
 	const struct zebin *z = m->owner;
+	uint32_t sections = (uint32_t)z->elf.sections.count;
+	bool *has_lines = calloc(sections + 1, sizeof(*has_lines));
 	const struct zebin_function *f;
 	size_t looked_for = 0;
 
-	vec_foreach (s, &m->t->sequences) {
-		if (s->section < z->elf.sections.count)
-			continue;
-		f = looked_for++ < NAMELESS_MAX ? find_nameless(z, m->t, s) : NULL;
-		if (f)
-			s->section = f->section;
-		else
-			m->t->damage.rows += s->count;
+	if (!has_lines) {
+		m->error = -ENOMEM;
+		return;
 	}
+	vec_foreach (s, &m->t->sequences)
+		if (s->section < sections)
+			has_lines[s->section] = true;
+	vec_foreach (s, &m->t->sequences) {
+		if (s->section < sections)
+			continue;
+		f = looked_for++ < NAMELESS_MAX ? find_nameless(z, has_lines, s) : NULL;
+		if (f) {
+			s->section = f->section;
+			has_lines[f->section] = true;
+		} else {
+			m->t->damage.rows += s->count;
+		}
+	}
+	free(has_lines);
 }
 
 static int read_lines(struct zebin *z)

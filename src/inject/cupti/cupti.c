@@ -202,13 +202,13 @@ static enum wire_reason subscribe(void)
 	if (library.joined)
 		armed_give_way();
 	result = subscribe_callback();
-	if (!result && library.joined && !health_answers(0)) {
+	if (result)
+		return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;
+	if (library.joined && !health_answers(0)) {
 		unsubscribe();
 		return WIRE_REASON_REFUSED;
 	}
-	if (!result)
-		return WIRE_REASON_NONE;
-	return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;
+	return WIRE_REASON_NONE;
 }
 
 static void give_up_buffers(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * To ask CUPTI, we enable a callback that is enabled already: one that it accepted in the
- * beginning, and that is far from the launch path.
+ * beginning, and that is far from the launch path. Until then, and where it has not, one that never
+ * comes.
  */
 #include "inject/cupti/health.h"
 
@@ -20,7 +21,7 @@ enum state {
 };
 
 static struct {
-	bool can_ask; /* it accepted that callback */
+	bool accepted; /* that callback, in the beginning */
 	uint64_t worked_ns;
 	bool reported;
 	uint32_t state;
@@ -76,7 +77,7 @@ bool health_answers(int result)
 
 	if (health_has_ended())
 		return false;
-	failed = health.can_ask ? enable_once_more() : enable_unused_call();
+	failed = health.accepted ? enable_once_more() : enable_unused_call();
 	if (failed)
 		note_end(result ? result : failed, NULL, health.worked_ns);
 	else
@@ -89,8 +90,8 @@ void health_begin(void)
 	const struct cupti *c = &cupti;
 
 	health.worked_ns = now_ns();
-	health.can_ask = !enable_once_more();
-	if (!health.can_ask)
+	health.accepted = !enable_once_more();
+	if (!health.accepted)
 		health_answers(0);
 	c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR);
 }

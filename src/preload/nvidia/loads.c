@@ -29,35 +29,38 @@ struct jit {
 	char log[LOG_BYTES]; /* errors */
 };
 
-static void set_option(struct jit *j, int option, uintptr_t value)
+static void add_option(struct jit *j, int option, void *value)
 {
-	unsigned int n = 0;
-
-	while (n < j->count && j->options[n] != option)
-		n++;
-	j->options[n] = option;
-	j->values[n] = (void *)value;
-	j->count += n == j->count;
+	j->options[j->count] = option;
+	j->values[j->count++] = value;
 }
 
 static bool jit_make(struct jit *j, const struct image *i, unsigned int count, const int *options,
 	void *const *values)
 {
-	bool has_lines = false;
+	void *const log_size = (void *)(uintptr_t)LOG_BYTES;
+	bool has_log = false, has_log_size = false, has_lines = false;
 
 	if (count > OPTIONS_MAX || (count && (!options || !values)))
 		return false;
+	j->count = 0;
+	memset(j->log, 0, sizeof(j->log));
 	for (unsigned int n = 0; n < count; n++) {
-		j->options[n] = options[n];
-		j->values[n] = values[n];
+		bool is_log = options[n] == CU_JIT_ERROR_LOG;
+		bool is_log_size = options[n] == CU_JIT_ERROR_LOG_SIZE;
+
+		add_option(j, options[n], is_log ? j->log : is_log_size ? log_size : values[n]);
+		has_log |= is_log;
+		has_log_size |= is_log_size;
 		has_lines |= options[n] == CU_JIT_LINE_INFO;
 	}
-	j->count = j->theirs = count;
-	memset(j->log, 0, sizeof(j->log));
-	set_option(j, CU_JIT_ERROR_LOG, (uintptr_t)j->log);
-	set_option(j, CU_JIT_ERROR_LOG_SIZE, LOG_BYTES);
+	j->theirs = count;
+	if (!has_log)
+		add_option(j, CU_JIT_ERROR_LOG, j->log);
+	if (!has_log_size)
+		add_option(j, CU_JIT_ERROR_LOG_SIZE, log_size);
 	if (i->has_lines && !has_lines)
-		set_option(j, CU_JIT_LINE_INFO, 1);
+		add_option(j, CU_JIT_LINE_INFO, (void *)1);
 	return true;
 }
 

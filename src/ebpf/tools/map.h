@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What eBPF programs of tests share that have maps of many types. */
+/* A map of a program for kernels. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -7,7 +7,7 @@
 
 #include "ebpf/tools/xpuprof_gpu.h"
 
-#define MAP(name, type_, entries, key_type, value_type)                                            \
+#define TOOL_MAP(name, type_, entries, key_type, value_type)                                       \
 	struct {                                                                                   \
 		__uint(type, type_);                                                               \
 		__uint(max_entries, entries);                                                      \
