@@ -7,7 +7,7 @@
 It runs tests/targets/probed.c, which checks each of its results, with every tool, each way to load images, switches programs 1,000
 times, and kills xpuprof. With nvcc also probe_kernels.cu, on both runtimes, with each compression, and as machine code
 alone, and strided.cu, whose lines of memory are known; with PyTorch also kernels of Triton and torch.compile, and one of a library. The blocks
-of matrix products have to take as long as CUPTI says of their kernels.
+of matrix products have to take as long as CUPTI says of their kernels. Where there are several GPUs a program works on each.
 """
 import functools
 import json
@@ -254,6 +254,34 @@ def check_block_times():
     result(len(shorter) == 45 and not outside and -1 < min(shorter) and max(shorter) < 5, "blocks are where CUPTI has their kernels, and as long", shorter, outside, said)
 
 
+def check_devices():
+    """Contexts of a program on every GPU: their counts are told apart, and each block is of a kernel of its GPU."""
+    gpus = len(subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines())
+    if gpus < 2:
+        print("several GPUs: skipped (here is one)")
+        return
+    check("blocktime", "contexts")
+    command = (TARGET, os.path.join(DATA, "shapes-sm75.ptx"), "contexts")
+    found, launched, said = probe("blocktime", *command)
+    got = sorted(c["device"] for c in found["contexts"]) if found else None
+    result(got == sorted(2 * list(range(gpus))), f"contexts of {gpus} GPUs are told apart", got, said)
+    profile, trace = (os.path.join(BUILD, "tests", "gpu", name) for name in ("devices.xpu", "devices.json"))
+    said = subprocess.run([os.path.join(BUILD, "xpuprof"), "record", "--gpu-only", "--probe", "blocks", "--probe", "blocktime", "-o", profile, "-o", trace, "--", *command],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False).stderr
+    with open(trace, encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    kernels = {(e["args"]["correlationId"], e["pid"]): 0 for e in events if e.get("cat") == "GPU_Kernel"}
+    unknown = 0
+    for block in (e for e in events if e.get("cat") == "GPU_Block"):
+        key = block["args"]["correlationId"], block["pid"]
+        unknown += key not in kernels
+        kernels[key] = kernels.get(key, 0) + 1
+    result(len(kernels) == launched and not unknown and set(kernels.values()) == {BLOCKS}, f"each of {launched} kernels on {gpus} GPUs has its blocks", kernels, said)
+    text = subprocess.run([os.path.join(BUILD, "xpuprof"), "report", "--probes", profile], stdout=subprocess.PIPE, text=True, check=False).stdout
+    got = re.findall(r"^  ([0-9,]+) threads$", text, re.M)
+    result(got == [f"{THREADS * launched:,}"] + gpus * [f"{THREADS * launched // gpus:,}"], "a table has all of them, and each GPU its own", got, text)
+
+
 def check_triton():
     if subprocess.run([sys.executable, "-c", "import torch, triton"], stderr=subprocess.DEVNULL, check=False).returncode:
         print("kernels of Triton: skipped (no PyTorch, or no Triton)")
@@ -283,7 +311,7 @@ def check_tools():
 
 
 PARTS = {"sanitizer": check_sanitizer, "triton": check_triton, "runtimes": check_runtimes, "strided": check_strided, "library": check_library,
-         "times": check_block_times, "tools": check_tools}
+         "times": check_block_times, "devices": check_devices, "tools": check_tools}
 
 
 def main():
