@@ -38,7 +38,7 @@ $(B)/sim/dynamic/src/%.o: src/%.c $(B)/built-with
 # A simulated Sanitizer library, which splices calls into the text that the simulated driver has for machine code.
 $(call SIM_OBJECTS,sanitizer): COMMON += -I.
 $(B)/sim/libsanitizer-public.so: $(call SIM_OBJECTS,sanitizer) \
-		$(addprefix $(B)/sim/dynamic/src/,$(addprefix ptx/,access.o branches.o called.o leave.o lex.o module.o module_functions.o module_variables.o names.o site.o splice.o walk.o) \
+		$(addprefix $(B)/sim/dynamic/src/,$(addprefix ptx/,access.o branches.o called.o deferred.o leave.o lex.o module.o module_functions.o module_variables.o names.o site.o splice.o walk.o) \
 			$(addprefix base/,buf.o demangle.o error.o map.o)) $(B)/sim/libcuda.so.1
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^ -liberty
 

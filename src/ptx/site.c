@@ -16,6 +16,8 @@
  *	xpu_past:
  *	}
  *
+ * Several of loads may stand together (deferred.c), behind one test whether the thread is attached.
+ *
  * Labels and registers are local to the braces, so that nothing needs a name of its own.
  *
  * Lanes that a body parted (one ran it, or took longer) need not meet again by themselves: the
@@ -396,32 +398,58 @@ static void restore_line(struct ptx_splicer *s)
 	buf_putc(&s->out.text, '\n');
 }
 
-unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
+unsigned int ptx_count_fitting(
+	const struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t *uses)
 {
-	struct buf *b = &s->out.text;
-	const struct ptx_chosen *first = NULL, *last = NULL;
-	bool ends = at->site == PTX_AT_EXIT && !at->statement;
 	unsigned int count = 0;
-	uint32_t uses = 0;
 
+	*uses = 0;
 	vec_foreach (c, &s->chosen)
 		if (ptx_body_fits(c->body, at->site, at->memory)) {
-			first = count++ ? first : c;
-			last = c;
-			uses |= c->uses;
+			count++;
+			*uses |= c->uses;
 			if (ptx_needs_active(c))
-				uses |= PTX_USES_ACTIVE;
+				*uses |= PTX_USES_ACTIVE;
 		}
-	if (!count)
-		return 0;
-	buf_putc(b, '\n');
-	if (s->file)
-		buf_printf(b, "\t.loc\t%u %u 0\n", s->file, first->number + 1);
+	return count;
+}
+
+static void write_line(struct ptx_splicer *s, const struct ptx_site_at *at)
+{
+	buf_putc(&s->out.text, '\n');
+	if (!s->file)
+		return;
+	vec_foreach (c, &s->chosen)
+		if (ptx_body_fits(c->body, at->site, at->memory)) {
+			buf_printf(&s->out.text, "\t.loc\t%u %u 0\n", s->file, c->number + 1);
+			return;
+		}
+}
+
+static void write_bodies(struct ptx_splicer *s, const struct ptx_site_at *at)
+{
+	const struct ptx_chosen *last = NULL;
+	bool ends = at->site == PTX_AT_EXIT && !at->statement;
+
+	vec_foreach (c, &s->chosen)
+		if (ptx_body_fits(c->body, at->site, at->memory))
+			last = c;
+	vec_foreach (c, &s->chosen)
+		if (ptx_body_fits(c->body, at->site, at->memory))
+			ptx_write_body(s, c, c == last && ends);
+}
+
+/* `test`: what leaves out lanes whose bodies do not run. */
+static void write_site(
+	struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t uses, const char *test)
+{
+	struct buf *b = &s->out.text;
+
 	buf_puts(b, "\t{\n\t.reg .pred %xpu_p;\n\t.reg .b32 %xpu_t, %xpu_u, %xpu_x;\n"
 		    "\t.reg .b64 %xpu_v;\n");
 	if (at->statement)
 		write_predicate(b, at->statement);
-	buf_puts(b, "\t@!%xpu_on bra xpu_past;\n");
+	buf_puts(b, test);
 	if (at->memory)
 		write_memory(b, at, uses);
 	if (uses & PTX_USES_ARENA)
@@ -434,10 +462,33 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 		buf_puts(b, ptx_active_text);
 	if (uses & PTX_USES_LINES && at->memory)
 		buf_puts(b, ptx_lines_text);
-	vec_foreach (c, &s->chosen)
-		if (ptx_body_fits(c->body, at->site, at->memory))
-			ptx_write_body(s, c, c == last && ends);
+	write_bodies(s, at);
 	buf_puts(b, "xpu_past:\n\t}\n");
+}
+
+unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
+{
+	uint32_t uses;
+	unsigned int count = ptx_count_fitting(s, at, &uses);
+
+	if (!count)
+		return 0;
+	write_line(s, at);
+	write_site(s, at, uses, "\t@!%xpu_on bra xpu_past;\n");
 	restore_line(s);
 	return count;
+}
+
+void ptx_write_sites_together(
+	struct ptx_splicer *s, const struct ptx_deferred_site *sites, uint32_t count)
+{
+	uint32_t uses;
+
+	write_line(s, &sites->at);
+	buf_puts(&s->out.text, "\t{\n\t@!%xpu_on bra xpu_off;\n");
+	for (uint32_t i = 0; i < count; i++)
+		if (ptx_count_fitting(s, &sites[i].at, &uses))
+			write_site(s, &sites[i].at, uses, "");
+	buf_puts(&s->out.text, "xpu_off:\n\t}\n");
+	restore_line(s);
 }

@@ -2,7 +2,7 @@
 /*
  * The text is copied from its beginning to its end, and what is put into it written where it
  * belongs: behind the header what all kernels need, behind a kernel's `{` its registers and the
- * entry, before accesses their sites, before each return the exit (leave.c).
+ * entry, at accesses their sites (deferred.c), before each return the exit (leave.c).
  */
 #include "ptx/splice.h"
 
@@ -178,6 +178,7 @@ static void write_entry(struct ptx_splicer *s)
 				c->body->pair, c->body->pair);
 	vec_foreach (c, &s->chosen)
 		ptx_write_sites(s, c);
+	ptx_write_kept(s);
 	ptx_write_site(s, &(struct ptx_site_at){.site = PTX_AT_ENTRY});
 }
 
@@ -225,6 +226,16 @@ static void write_leave(struct ptx_splicer *s, const char **from, const struct p
 	s->out.unseen_exits += !is_seen;
 }
 
+/* Whether there are bodies for it. */
+static bool write_access(struct ptx_splicer *s, const char **from, const struct ptx_site_at *at)
+{
+	if (ptx_defer(s, from, at))
+		return true;
+	ptx_write_deferred(s, from);
+	ptx_copy(s, from, at->statement->start);
+	return ptx_write_site(s, at);
+}
+
 /* Copies the kernel's body and puts the sites into it. *from is behind its `{`, then at its `}`. */
 static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_probed *probed)
 {
@@ -249,6 +260,8 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 			continue;
 		}
 		runs_off = true;
+		if (ptx_ends_piece(i))
+			ptx_write_deferred(s, from);
 		if (i->kind == PTX_LABEL)
 			continue;
 		if (ptx_is_op(&i->op, "call"))
@@ -265,12 +278,12 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 			struct ptx_site_at at = {
 				PTX_AT_ACCESS, &m, i, insn++, (uint32_t)s->out.lines.count};
 
-			ptx_copy(s, from, i->start);
-			if (ptx_write_site(s, &at) &&
+			if (write_access(s, from, &at) &&
 				(probed->accesses++, note_access(s, &at, file, line)) < 0)
 				return error_memory("accesses of a kernel");
 		}
 	}
+	ptx_write_deferred(s, from);
 	ptx_copy(s, from, i->start);
 	if (at_exit && runs_off)
 		write_leave(s, from, i, probed);

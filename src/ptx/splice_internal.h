@@ -46,6 +46,32 @@ struct ptx_label {
 	bool entered, entered_from_waiting_loop; /* by branches that stay in the text */
 };
 
+struct ptx_site_at {
+	enum ptx_site site; /* of memory: PTX_AT_ACCESS */
+	const struct ptx_memory *memory;
+	/* For lanes where its predicate holds, in front of it: the access; or what leaves, if that
+	 * is not written with the bodies. */
+	const struct ptx_statement *statement;
+	uint32_t insn, number; /* in the kernel, in the module */
+};
+
+/* A site whose bodies are still to be written. */
+struct ptx_deferred_site {
+	struct ptx_site_at at; /* of the two below */
+	struct ptx_memory memory;
+	struct ptx_statement statement;
+};
+
+/* Those of a straight piece of code: more of them would take too many registers. */
+#define PTX_DEFERRED_MOST 8
+
+struct ptx_deferred {
+	struct ptx_deferred_site sites[PTX_DEFERRED_MOST];
+	uint32_t count;
+	const char *behind;  /* of the last: where they are written */
+	struct ptx_text loc; /* the .loc in effect there */
+};
+
 struct ptx_splicer {
 	const struct ptx_probes *probes;
 	struct ptx_module module;
@@ -68,6 +94,7 @@ struct ptx_splicer {
 	/* Of each statement: whether it is in a loop in which lanes wait for each other. */
 	struct vec(int32_t) in_waiting_loop;
 	struct ptx_text loc; /* the .loc in effect; size 0: none */
+	struct ptx_deferred deferred;
 };
 
 /* Copies the text from *from up to `to`. */
@@ -86,21 +113,18 @@ static inline const char *ptx_word_space(const struct ptx_splicer *s)
 /* Which registers the body names; -EINVAL where it is not one block. */
 int ptx_body_uses(const struct ptx_body *body, uint32_t *ret);
 
-struct ptx_site_at {
-	enum ptx_site site; /* of memory: PTX_AT_ACCESS */
-	const struct ptx_memory *memory;
-	/* For lanes where its predicate holds, in front of it: the access; or what leaves, if that
-	 * is not written with the bodies. */
-	const struct ptx_statement *statement;
-	uint32_t insn, number; /* in the kernel, in the module */
-};
-
 /* Whether a body stands at such a site. */
 bool ptx_body_fits(const struct ptx_body *body, enum ptx_site site, const struct ptx_memory *m);
 /* At the entry: what the body finds as %xpu_sites wherever it stands. */
 void ptx_write_sites(struct ptx_splicer *s, const struct ptx_chosen *c);
+/* How many of the chosen bodies fit, and what they use. */
+unsigned int ptx_count_fitting(
+	const struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t *uses);
 /* Writes all chosen bodies that fit, with what they need: how many there were. */
 unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at);
+/* The same of several accesses, one behind the other. */
+void ptx_write_sites_together(
+	struct ptx_splicer *s, const struct ptx_deferred_site *sites, uint32_t count);
 
 /* The lanes of a warp that are together as %xpu_active, and their lines as %xpu_lines. */
 extern const char ptx_active_text[], ptx_lines_text[];
@@ -109,6 +133,15 @@ bool ptx_needs_active(const struct ptx_chosen *c);
 /* One body in braces, which finds all else that it names. `last`: all lanes leave the kernel behind
  * it. */
 void ptx_write_body(struct ptx_splicer *s, const struct ptx_chosen *c, bool last);
+
+/* deferred.c: at the entry, the registers for sites that are put off. */
+void ptx_write_kept(struct ptx_splicer *s);
+/* Puts the bodies of a load off; false: they have to be written in front of it. */
+bool ptx_defer(struct ptx_splicer *s, const char **from, const struct ptx_site_at *at);
+/* Whether what was put off has to be written before this. */
+bool ptx_ends_piece(const struct ptx_statement *i);
+/* Writes what was put off, behind the last of its loads; nothing may have been written since. */
+void ptx_write_deferred(struct ptx_splicer *s, const char **from);
 
 /* called.c: before the first kernel; at each call of one that has probes; behind the last, which
  * counts what is not seen in what they call. 0 or -ENOMEM with error_text. */

@@ -357,11 +357,12 @@ static void each_access_to_global_memory_is_seen_with_its_size_and_kind(void)
 		CHECK(s.lines.items[i].bytes == expected[i].bytes);
 		CHECK(s.lines.items[i].kind == expected[i].kind);
 	}
+	CHECK(strstr(buf_text(&s.text), "mov.u64 %xpu_at0, %rd3;\n"));
 	CHECK(strstr(buf_text(&s.text),
-		"mov.u64 %xpu_addr, %rd3;\n	add.s64 %xpu_addr, %xpu_addr, -16;"));
+		"mov.u64 %xpu_addr, %xpu_at0;\n	add.s64 %xpu_addr, %xpu_addr, -16;"));
 	CHECK(strstr(buf_text(&s.text), "	@!%p1 bra xpu_past;\n"));
 	CHECK(count(buf_text(&s.text), "isspacep.global %xpu_p") == 1);
-	CHECK(strstr(buf_text(&s.text), "mov.u64 %xpu_addr, g;"));
+	CHECK(strstr(buf_text(&s.text), "mov.u64 %xpu_at0, g;"));
 	CHECK(strstr(buf_text(&s.text), "mov.u64 %xpu_addr, %rd11;"));
 	CHECK(strstr(buf_text(&s.text), "mov.b32 %xpu_size, 8;"));
 	ptx_spliced_release(&s);
@@ -396,9 +397,104 @@ static void an_access_knows_its_source_line_which_holds_behind_the_probe(void)
 	CHECK(strstr(buf_text(&s.text), ".file 3 \"" PTX_PROBE_FILE "\"\n"));
 	CHECK(count(buf_text(&s.text), ".loc	3 1 0\n") == 2);
 	CHECK(strstr(buf_text(&s.text),
-		"xpu_past:\n	}\n	.loc	2 31 5, function_name $L__info0, inlined_at 1 9 3\n"
-		"ld.global.u32 %r1, [%rd1];"));
+		"xpu_off:\n	}\n	.loc	2 31 5, function_name $L__info0, inlined_at 1 9 3\n"
+		"\n	ret;"));
 	ptx_spliced_release(&s);
+}
+
+static void the_line_behind_loads_is_that_of_the_last_of_them(void)
+{
+	static const char text[] =
+		HEAD ".visible .entry k(.param .u64 a)\n{\n	.loc	1 7 0\n"
+		     "	ld.global.u32 %r1, [%rd1];\n	.loc	1 8 0\n"
+		     "	ld.global.u32 %r2, [%rd2];\n	.loc	1 9 0\n"
+		     "	add.u32 %r1, %r1, %r2;\n	ret;\n}\n	.file	1 \"a.cu\"\n";
+	struct ptx_body b = body(PTX_AT_LOAD, DOES);
+	struct ptx_spliced s = splice(text, &b, 1);
+
+	CHECK(s.lines.count == 2 && s.lines.items[0].line == 7 && s.lines.items[1].line == 8);
+	CHECK(strstr(
+		buf_text(&s.text), "xpu_off:\n	}\n	.loc	1 8 0\n\n	.loc	1 9 0\n"));
+	ptx_spliced_release(&s);
+}
+
+/* Of two loads with this between them: whether the first one's body stands before that. */
+static bool stands_before(const char *between, const char *what)
+{
+	struct ptx_body b = body(PTX_AT_LOAD, "{ membar.gl; // BODY\n}");
+	struct ptx_spliced s;
+	const char *at;
+	char text[1024];
+	bool before;
+
+	snprintf(text, sizeof(text),
+		HEAD ".visible .entry k(.param .u64 a)\n{\n	ld.global.u32 %%r1, [%%rd1];\n"
+		     "	%s\n	ld.global.u32 %%r2, [%%rd2];\n	ret;\n}\n",
+		between);
+	s = splice(text, &b, 1);
+	CHECK(count(buf_text(&s.text), "// BODY") == 2u + !!strstr(between, "volatile"));
+	at = strstr(buf_text(&s.text), "// BODY");
+	before = at && at < strstr(buf_text(&s.text), what);
+	/* Behind the load that it is of. */
+	CHECK(at && at > strstr(buf_text(&s.text), "ld.global.u32 %r1"));
+	ptx_spliced_release(&s);
+	return before;
+}
+
+static void check_place(const char *between, bool good)
+{
+	if (!good)
+		printf("# %s\n", between);
+	CHECK(good);
+}
+
+static void bodies_of_loads_stand_together_behind_the_last_of_a_straight_piece(void)
+{
+	static const char *const ends[] = {"@%p1 bra L;", "L:", "bar.sync 0;",
+		"barrier.sync 0, 32;", "vote.sync.any.pred %p1, %p2, %r3;", "@%p1 ret;",
+		"@%p1 exit;", "call f, (p);", "st.global.u32 [%rd3], %r4;", "st.u32 [%rd3], %r4;",
+		"red.global.add.u32 [%rd3], 1;", "activemask.b32 %r4;", "membar.sys;",
+		"fence.acq_rel.gpu;", "shfl.sync.idx.b32 %r4, %r4, 0, 31, %r5;",
+		"cp.async.ca.shared.global [%r3], [%rd3], 4;", "brx.idx %r4, T;", "trap;",
+		"ld.volatile.global.u32 %r4, [%rd3];"};
+	static const char *const stays[] = {"add.u64 %rd2, %rd2, %rd3;", "",
+		"st.shared.u32 [%r3], %r4;", "ld.shared.u32 %r4, [%r3];", "{ .reg .b32 %t; }",
+		"// bra", "mov.u32 %r4, %laneid;", "@%p1 mov.u32 %r4, 1;"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		check_place(ends[i], stands_before(ends[i], ends[i]));
+	for (size_t i = 0; i < sizeof(stays) / sizeof(*stays); i++)
+		check_place(stays[i], !stands_before(stays[i], "ld.global.u32 %r2"));
+}
+
+static void a_body_that_ends_threads_stands_before_its_load(void)
+{
+	struct ptx_body b = body(PTX_AT_LOAD, "{ exit; // BODY\n}");
+	struct ptx_spliced s = splice(accesses, &b, 1);
+
+	CHECK(strstr(buf_text(&s.text), "// BODY") < strstr(buf_text(&s.text), "ld.global.v4"));
+	CHECK(!strstr(buf_text(&s.text), "mov.u64 %xpu_at"));
+	ptx_spliced_release(&s);
+}
+
+/* No more than there are registers for. */
+static void bodies_of_many_loads_stand_in_several_places(void)
+{
+	struct ptx_body b = body(PTX_AT_LOAD, DOES);
+	struct buf text = {0};
+	struct ptx_spliced s;
+
+	buf_puts(&text, HEAD ".visible .entry k(.param .u64 a)\n{\n");
+	for (int i = 0; i < 20; i++)
+		buf_puts(&text, "	ld.global.u32 %r1, [%rd1];\n");
+	buf_puts(&text, "	ret;\n}\n");
+	s = splice(buf_text(&text), &b, 1);
+	CHECK(s.lines.count == 20 && s.kernels.items[0].accesses == 20);
+	CHECK(count(buf_text(&s.text), "membar.gl;") == 20);
+	CHECK(count(buf_text(&s.text), "xpu_off:") == 3);
+	CHECK(count(buf_text(&s.text), "mov.u64 %xpu_at7,") == 2);
+	ptx_spliced_release(&s);
+	buf_release(&text);
 }
 
 static void a_module_without_lines_gets_none(void)
@@ -831,6 +927,10 @@ int main(void)
 	RUN(each_access_to_global_memory_is_seen_with_its_size_and_kind);
 	RUN(loads_and_stores_can_be_chosen_and_keep_their_numbers);
 	RUN(an_access_knows_its_source_line_which_holds_behind_the_probe);
+	RUN(the_line_behind_loads_is_that_of_the_last_of_them);
+	RUN(bodies_of_loads_stand_together_behind_the_last_of_a_straight_piece);
+	RUN(a_body_that_ends_threads_stands_before_its_load);
+	RUN(bodies_of_many_loads_stand_in_several_places);
 	RUN(a_module_without_lines_gets_none);
 	RUN(kernels_are_named_mangled_readable_or_without_their_parameters);
 	RUN(a_module_without_such_a_kernel_is_told_from_a_damaged_one);

@@ -237,6 +237,33 @@ static void accesses_have_their_addresses_sizes_and_kinds(void)
 	device_release();
 }
 
+/* What loads overwrite, their own addresses and the predicates of others, is what it was at each. */
+static void loads_whose_bodies_stand_behind_them_keep_addresses_and_predicates(void)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n"
+		"	.reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<2>;\n"
+		"	ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 6;\n"
+		"	ld.global.u64 %rd1, [%rd1]; @%p1 ld.global.u32 %r2, [%rd1+16];\n"
+		"	setp.ge.u32 %p1, %r1, 10; @!%p1 ld.global.u64 %rd1, [%rd1+8];\n"
+		"	mov.b64 %rd1, 0; setp.ne.u64 %p1, %rd1, 0;\n	ret;\n}\n";
+	/* By the access's number: how often, and the sum of the addresses. */
+	struct ptx_body bodies[] = {body(PTX_AT_LOAD, false,
+		"{ .reg .b64 %e, %s; mad.wide.u32 %e, %xpu_insn, 16, %xpu_arena; mov.u64 %s, 1;\n"
+		"red.global.add.u64 [%e], %s; red.global.add.u64 [%e+8], %xpu_addr; }")};
+	uint64_t *first = device_memory(8), *second = device_memory(24);
+	struct sim_ptx_launch l = device_launch(1, 32, &first);
+	struct sim_ptx *m = load(text, bodies, 1, true);
+
+	first[0] = (uint64_t)(uintptr_t)second;
+	run(m, "k", &l);
+	CHECK(arena[0] == 32 && arena[1] == 32 * (uint64_t)(uintptr_t)first);
+	CHECK(arena[2] == 6 && arena[3] == 6 * (uint64_t)(uintptr_t)(second + 2));
+	CHECK(arena[4] == 10 && arena[5] == 10 * (uint64_t)(uintptr_t)(second + 1));
+	sim_ptx_free(m);
+	device_release();
+}
+
 /* The kernel writes and reads through a pointer to global (n is 3), shared (4) or local memory. */
 static void generic_accesses_count_where_they_are_of_global_memory(void)
 {
@@ -402,6 +429,7 @@ int main(void)
 	RUN(the_cookie_of_a_warp_reaches_each_of_its_lanes);
 	RUN(a_thread_keeps_its_own_cookie);
 	RUN(accesses_have_their_addresses_sizes_and_kinds);
+	RUN(loads_whose_bodies_stand_behind_them_keep_addresses_and_predicates);
 	RUN(generic_accesses_count_where_they_are_of_global_memory);
 	RUN(a_predicate_that_is_false_hides_its_access);
 	RUN(lines_of_a_warp_follow_from_its_stride);

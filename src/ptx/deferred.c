@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sites of loads are put off: behind a load whatever can be under way at the same time, its bodies
+ * would keep others from starting, as an assembler moves no load across them. So those of a
+ * straight piece of code stand together behind the last of its loads, where their threads would
+ * wait for memory anyway.
+ *
+ * Nothing is told apart by that: the same lanes come to all of a straight piece, and it ends where
+ * lanes may wait or part, where memory that others see is written, and where a body could end
+ * threads. What a later instruction may overwrite, the address and the predicate, is kept in
+ * registers of our own.
+ */
+#include "ptx/splice_internal.h"
+
+#define NAME(n) {"%xpu_at" #n, "%xpu_if" #n}
+
+static const struct {
+	const char *address, *predicate;
+} kept[PTX_DEFERRED_MOST] = {
+	NAME(0), NAME(1), NAME(2), NAME(3), NAME(4), NAME(5), NAME(6), NAME(7)};
+
+static struct ptx_text text_of(const char *name)
+{
+	return (struct ptx_text){name, strlen(name)};
+}
+
+static bool has_loads(const struct ptx_splicer *s)
+{
+	vec_foreach (c, &s->chosen)
+		if (c->body->site == PTX_AT_LOAD || c->body->site == PTX_AT_ACCESS)
+			return true;
+	return false;
+}
+
+void ptx_write_kept(struct ptx_splicer *s)
+{
+	s->deferred.count = 0;
+	if (has_loads(s))
+		buf_printf(&s->out.text,
+			"\t.reg .b64 %%xpu_at<%d>;\n\t.reg .pred %%xpu_if<%d>;\n",
+			PTX_DEFERRED_MOST, PTX_DEFERRED_MOST);
+}
+
+bool ptx_ends_piece(const struct ptx_statement *i)
+{
+	static const char *const names[] = {"bra", "brx", "ret", "exit", "call", "trap", "brkpt",
+		"activemask", "fence", "membar", "mbarrier", "nanosleep", "griddepcontrol",
+		"setmaxnreg"};
+
+	if (i->kind != PTX_INSTRUCTION)
+		return i->kind != PTX_LINE;
+	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
+		if (ptx_is_op(&i->op, names[n]))
+			return true;
+	return ptx_waits(i);
+}
+
+void ptx_write_deferred(struct ptx_splicer *s, const char **from)
+{
+	struct ptx_deferred *d = &s->deferred;
+	struct ptx_text loc = s->loc;
+	uint32_t count = d->count;
+
+	if (!count)
+		return;
+	d->count = 0;
+	ptx_copy(s, from, d->behind);
+	s->loc = d->loc;
+	ptx_write_sites_together(s, d->sites, count);
+	s->loc = loc;
+}
+
+/* Keeps the address, and who accesses it, for later. */
+static void keep(struct ptx_splicer *s, struct ptx_deferred_site *d, uint32_t n)
+{
+	struct buf *b = &s->out.text;
+
+	buf_printf(b, "\n\tmov.u64 %s, %.*s;\n", kept[n].address, (int)d->memory.base.size,
+		d->memory.base.at);
+	d->memory.base = text_of(kept[n].address);
+	if (d->statement.predicate.size) {
+		buf_printf(b, "\tmov.pred %s, %.*s;\n", kept[n].predicate,
+			(int)d->statement.predicate.size, d->statement.predicate.at);
+		d->statement.predicate = text_of(kept[n].predicate);
+	}
+}
+
+bool ptx_defer(struct ptx_splicer *s, const char **from, const struct ptx_site_at *at)
+{
+	struct ptx_deferred *d = &s->deferred;
+	struct ptx_deferred_site *site;
+	uint32_t uses;
+
+	if (at->memory->kind != PTX_READS || !ptx_count_fitting(s, at, &uses) ||
+		uses & PTX_ENDS_THREADS)
+		return false;
+	if (d->count == PTX_DEFERRED_MOST)
+		ptx_write_deferred(s, from);
+	ptx_copy(s, from, at->statement->start);
+	site = &d->sites[d->count];
+	*site = (struct ptx_deferred_site){*at, *at->memory, *at->statement};
+	site->at.memory = &site->memory;
+	site->at.statement = &site->statement;
+	keep(s, site, d->count++);
+	d->behind = at->statement->end;
+	d->loc = s->loc;
+	return true;
+}
