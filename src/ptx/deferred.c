@@ -12,7 +12,10 @@
  */
 #include "ptx/splice_internal.h"
 
-#define NAME(n) {"%xpu_at" #n, "%xpu_if" #n}
+#define NAME(n)                                                                                    \
+	{                                                                                          \
+		"%xpu_at" #n, "%xpu_if" #n                                                         \
+	}
 
 static const struct {
 	const char *address, *predicate;
@@ -36,8 +39,7 @@ void ptx_write_kept(struct ptx_splicer *s)
 {
 	s->deferred.count = 0;
 	if (has_loads(s))
-		buf_printf(&s->out.text,
-			"\t.reg .b64 %%xpu_at<%d>;\n\t.reg .pred %%xpu_if<%d>;\n",
+		buf_printf(&s->out.text, "\t.reg .b64 %%xpu_at<%d>;\n\t.reg .pred %%xpu_if<%d>;\n",
 			PTX_DEFERRED_MOST, PTX_DEFERRED_MOST);
 }
 

@@ -16,7 +16,8 @@
  *	xpu_past:
  *	}
  *
- * Several of loads may stand together (deferred.c), behind one test whether the thread is attached.
+ * Several of loads may stand together (deferred.c), behind one test whether the thread is attached,
+ * and those that all lanes come to have one %xpu_active: they meet again behind each body.
  *
  * Labels and registers are local to the braces, so that nothing needs a name of its own.
  *
@@ -439,6 +440,12 @@ static void write_bodies(struct ptx_splicer *s, const struct ptx_site_at *at)
 			ptx_write_body(s, c, c == last && ends);
 }
 
+/* Whether all lanes that come to an access make it, in global memory. */
+static bool is_of_all(const struct ptx_site_at *at)
+{
+	return !at->statement->predicate.size && !at->memory->generic;
+}
+
 /* `test`: what leaves out lanes whose bodies do not run. */
 static void write_site(
 	struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t uses, const char *test)
@@ -482,13 +489,21 @@ unsigned int ptx_write_site(struct ptx_splicer *s, const struct ptx_site_at *at)
 void ptx_write_sites_together(
 	struct ptx_splicer *s, const struct ptx_deferred_site *sites, uint32_t count)
 {
-	uint32_t uses;
+	uint32_t uses[PTX_DEFERRED_MOST], shared = 0;
 
 	write_line(s, &sites->at);
 	buf_puts(&s->out.text, "\t{\n\t@!%xpu_on bra xpu_off;\n");
+	for (uint32_t i = 0; i < count; i++) {
+		ptx_count_fitting(s, &sites[i].at, &uses[i]);
+		if (!is_of_all(&sites[i].at))
+			continue;
+		shared |= uses[i];
+		uses[i] &= ~(uint32_t)PTX_USES_ACTIVE;
+	}
+	if (shared & PTX_USES_ACTIVE)
+		buf_puts(&s->out.text, ptx_active_text);
 	for (uint32_t i = 0; i < count; i++)
-		if (ptx_count_fitting(s, &sites[i].at, &uses))
-			write_site(s, &sites[i].at, uses, "");
+		write_site(s, &sites[i].at, uses[i], "");
 	buf_puts(&s->out.text, "xpu_off:\n\t}\n");
 	restore_line(s);
 }

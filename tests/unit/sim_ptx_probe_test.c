@@ -237,7 +237,7 @@ static void accesses_have_their_addresses_sizes_and_kinds(void)
 	device_release();
 }
 
-/* What loads overwrite, their own addresses and the predicates of others, is what it was at each. */
+/* What loads overwrite, their own addresses and the predicates of others, is what it was then. */
 static void loads_whose_bodies_stand_behind_them_keep_addresses_and_predicates(void)
 {
 	static const char text[] =
@@ -260,6 +260,28 @@ static void loads_whose_bodies_stand_behind_them_keep_addresses_and_predicates(v
 	CHECK(arena[0] == 32 && arena[1] == 32 * (uint64_t)(uintptr_t)first);
 	CHECK(arena[2] == 6 && arena[3] == 6 * (uint64_t)(uintptr_t)(second + 2));
 	CHECK(arena[4] == 10 && arena[5] == 10 * (uint64_t)(uintptr_t)(second + 1));
+	sim_ptx_free(m);
+	device_release();
+}
+
+/* Of loads that all lanes make and such that few make, in one place. */
+static void each_load_has_the_lanes_that_make_it(void)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n"
+		"	.reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<2>;\n"
+		"	ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 6;\n"
+		"	ld.global.u32 %r2, [%rd1]; @%p1 ld.global.u32 %r2, [%rd1];\n"
+		"	ld.global.u32 %r3, [%rd1]; @!%p1 ld.u32 %r2, [%rd1];\n	ret;\n}\n";
+	struct ptx_body bodies[] = {body(PTX_AT_LOAD, true,
+		"{ .reg .b64 %e, %s; mad.wide.u32 %e, %xpu_insn, 8, %xpu_arena;\n"
+		"cvt.u64.u32 %s, %xpu_lanes; red.global.add.u64 [%e], %s; }")};
+	uint32_t *out = device_memory(8);
+	struct sim_ptx_launch l = device_launch(1, 64, &out);
+	struct sim_ptx *m = load(text, bodies, 1, true);
+
+	run(m, "k", &l);
+	CHECK(arena[0] == 64 && arena[1] == 6 && arena[2] == 64 && arena[3] == 58);
 	sim_ptx_free(m);
 	device_release();
 }
@@ -430,6 +452,7 @@ int main(void)
 	RUN(a_thread_keeps_its_own_cookie);
 	RUN(accesses_have_their_addresses_sizes_and_kinds);
 	RUN(loads_whose_bodies_stand_behind_them_keep_addresses_and_predicates);
+	RUN(each_load_has_the_lanes_that_make_it);
 	RUN(generic_accesses_count_where_they_are_of_global_memory);
 	RUN(a_predicate_that_is_false_hides_its_access);
 	RUN(lines_of_a_warp_follow_from_its_stride);
