@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: MIT
 """What programs inside a kernel cost it, on a real GPU: kernels of probed_times.c, launched back to back.
 
-Pairs of a run without and one with each tool, in alternation; the base loads the same PTX. Printed are the median time of a launch
-without, and for each tool the median ratio with its 95 % interval (order statistics), what it adds, and whether all threads were
-counted. Small programs (bench/ebpf) stand for what tools are made of; "detached": one that was switched off again (-d);
-"TOOL.thread": run by each thread. "swap": no programs, and the machine code that nvcc makes of the same kernels, over which the base is what loading PTX
-costs them. A kernel is add, early (half of the threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
+Rounds of a run without and one with each tool, in random order; the base loads the same PTX. Printed are the median time of a launch
+without, and for each tool the median ratio to its round's with the 95 % interval (order statistics), what it adds, and whether all
+threads were counted. Of several builds each is run in each round, and named by its folder. Small programs (bench/ebpf) stand for what
+tools are made of; "detached": one that was switched off again (-d); "TOOL.thread": run by each thread. "swap": no programs, and the
+machine code that nvcc makes of the same kernels, over which the base is what loading PTX costs them. A kernel is add, early (half of the
+threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
 
-usage: probes.py [--pairs N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE]
+usage: probes.py [--pairs N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE,...]
 """
 import argparse
 import functools
+import itertools
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -34,7 +37,7 @@ COUNTED = {"count": ("threads", None), "hash": ("threads", None), "blocktime": (
 def options_of(tool):
     file = os.path.join(BUILD, "bench", "ebpf", f"{tool}.bpf.o")
     if tool == "detached":
-        return ["-d", "2", "blocktime"]
+        return ["-d", "1", "blocktime"]
     if tool.endswith(".thread"):
         return ["--thread", *options_of(tool[:-len(".thread")])]
     return ["-e", file] if os.path.exists(file) else [tool]
@@ -52,11 +55,14 @@ def machine_code():
 def run(xpuprof, tool, kernel, threads, launches):
     """Microseconds a launch, and how many threads were counted for each that ran."""
     image = machine_code() if tool == "swap" else KERNELS
-    command = [os.path.join(BUILD, "bench", "probed_times"), image, kernel, str(threads), str(launches), "3" if tool == "detached" else "0"]
+    command = [os.path.join(BUILD, "bench", "probed_times"), image, kernel, str(threads), str(launches), "2" if tool == "detached" else "0"]
     if tool and tool != "swap":
         most = threads * threads if kernel == "matrix" else threads
         command = [xpuprof, "probe", "--json", "--threads", str((most + 255) // 256 * 256), *options_of(tool), "--", *command]
-    lines = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout.splitlines()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.returncode}\n{done.stderr}")
+    lines = done.stdout.splitlines()
     took, ran, each = re.search(r"^([0-9.]+) us, (\d+) times, (\d+) threads$", "\n".join(lines), re.M).groups()
     if not tool or tool.removesuffix(".thread") not in COUNTED:
         return float(took), None
@@ -67,19 +73,21 @@ def run(xpuprof, tool, kernel, threads, launches):
 
 
 def measure(given, kernel, threads):
-    plain, ratios, added, counted = [], {tool: [] for tool in given.tools.split(",")}, {tool: [] for tool in given.tools.split(",")}, {}
+    runs = [(None, None), *itertools.product(given.xpuprof.split(","), given.tools.split(","))]
+    took, counted = {r: [] for r in runs}, {}
     for _ in range(given.pairs):
-        for tool, seen in ratios.items():
-            base = run(given.xpuprof, None, kernel, threads, given.launches)[0]
-            took, counted[tool] = run(given.xpuprof, tool, kernel, threads, given.launches)
-            plain.append(base)
-            seen.append(took / base)
-            added[tool].append(took - base)
+        for r in random.sample(runs, len(runs)):
+            us, counted[r] = run(*r, kernel, threads, given.launches)
+            took[r].append(us)
+    plain = took.pop(runs[0])
     print(f"{kernel}, {threads}: {statistics.median(plain):.3f} us a launch")
-    for tool, seen in ratios.items():
-        low, high = overhead.interval(seen)
-        said = "" if counted[tool] is None else f"  counted {counted[tool]:.4f}"
-        print(f"  {tool:<18} {statistics.median(seen):.3f} [{low:.3f}, {high:.3f}]  {statistics.median(added[tool]):+.3f} us{said}", flush=True)
+    for (xpuprof, tool), seen in took.items():
+        ratios = [with_tool / without for with_tool, without in zip(seen, plain)]
+        low, high = overhead.interval(ratios)
+        added = statistics.median(with_tool - without for with_tool, without in zip(seen, plain))
+        said = "" if counted[xpuprof, tool] is None else f"  counted {counted[xpuprof, tool]:.4f}"
+        of = f"  {os.path.basename(os.path.dirname(xpuprof))}" if "," in given.xpuprof else ""
+        print(f"  {tool:<18} {statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]  {added:+.3f} us{said}{of}", flush=True)
 
 
 def main():
