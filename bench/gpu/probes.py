@@ -9,18 +9,20 @@ tools are made of; "detached": one that was switched off again (-d); "TOOL.threa
 machine code that nvcc makes of the same kernels, over which the base is what loading PTX costs them. A kernel is add, early (half of the
 threads leave at once), matrix (of so many rows) or node (of a graph). A wrong result ends it.
 
-usage: probes.py [--pairs N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE,...]
+usage: probes.py [--pairs N] [--seconds N] [--kernels KERNEL:THREADS,...] [--launches N] [--tools TOOL,...] [--xpuprof FILE,...]
 """
 import argparse
 import functools
 import itertools
 import json
+import math
 import os
 import random
 import re
 import statistics
 import subprocess
 import tempfile
+import time
 
 import overhead
 
@@ -74,13 +76,13 @@ def run(xpuprof, tool, kernel, threads, launches):
 
 def measure(given, kernel, threads):
     runs = [(None, None), *itertools.product(given.xpuprof.split(","), given.tools.split(","))]
-    took, counted = {r: [] for r in runs}, {}
-    for _ in range(given.pairs):
+    took, counted, begin = {r: [] for r in runs}, {}, time.monotonic()
+    while len(took[runs[0]]) < given.pairs and time.monotonic() - begin < given.seconds:
         for r in random.sample(runs, len(runs)):
             us, counted[r] = run(*r, kernel, threads, given.launches)
             took[r].append(us)
     plain = took.pop(runs[0])
-    print(f"{kernel}, {threads}: {statistics.median(plain):.3f} us a launch")
+    print(f"{kernel}, {threads}: {statistics.median(plain):.3f} us a launch, {len(plain)} rounds")
     for (xpuprof, tool), seen in took.items():
         ratios = [with_tool / without for with_tool, without in zip(seen, plain)]
         low, high = overhead.interval(ratios)
@@ -93,6 +95,7 @@ def measure(given, kernel, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no new round of a kernel after so long")
     parser.add_argument("--kernels", default=ALL)
     parser.add_argument("--launches", type=int, default=2000)
     parser.add_argument("--tools", default=TOOLS)
