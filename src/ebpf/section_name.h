@@ -4,7 +4,7 @@
  *
  *	gpu/entry:GLOB		when a kernel is entered whose name the glob matches
  *	gpu/exit:GLOB		when it is left
- *	gpu/mem:GLOB		before each access of it to memory; gpu/mem.load:, gpu/mem.store:
+ *	gpu/mem:GLOB		at each access of it to memory; gpu/mem.load:, gpu/mem.store:
  *	... .warp:GLOB		in one lane of each warp, which is also what no suffix means
  *	... .thread:GLOB	in every thread
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Puts probes into a module of PTX text: bodies of PTX that run when a thread enters a kernel, when
- * it leaves it, and before each access to memory.
+ * it leaves it, and at each access to memory: behind loads, before what else there is (deferred.c).
  *
  * A body is one `{ ... }` of PTX text. Its registers and labels are declared inside it, so that the
  * same body can stand at many sites. It is entered at its top and left at its closing brace, or by

@@ -10,7 +10,8 @@
  *	SEC("gpu/entry:GLOB")	when a kernel is entered whose name the glob matches; the result is
  *				the cookie of the exit program with the same glob
  *	SEC("gpu/exit:GLOB")	when it is left
- *	SEC("gpu/mem:GLOB")	before each access to memory; gpu/mem.load, gpu/mem.store
+ *	SEC("gpu/mem:GLOB")	at each access to memory, behind a load and before
+ *				what else there is; gpu/mem.load, gpu/mem.store
  *
  * It runs in one lane of each warp; with .thread before the colon ("gpu/exit.thread:*"), in all.
  * `man xpuprof-probe` says more. 501 to 511 are bpftime's numbers.
