@@ -128,6 +128,9 @@ def check_modes():
     done = probe("blocktime", command=(TARGET, SHAPES, "contexts"), XPUPROF_SIM_DEVICES="2")
     tap.result(len(re.findall(r"^  30,720 threads$", done.stdout, re.M)) == 2 and len(re.findall(r"^blocktime: .*, device [01]$", done.stdout, re.M)) == 2,
                "each device has a table", done.stdout)
+    done = probe("blocks", command=(TARGET, SHAPES, "contexts"), XPUPROF_SIM_DEVICES="2")
+    tap.result(re.findall(r"^ +240 .* vector_add(.*)$", done.stdout, re.M) == [", device 0", ", device 1", "", ""],
+               "rows of records say of which device they are, where there are several", done.stdout)
     for packing in ("none", "speed", "balance", "size", "lines"):
         check_counts(f"a fatbin, {packing}", TARGET, os.path.join(DATA, f"tiny-{packing}.fatbin"), "fatbin", grid=32)
 

@@ -97,10 +97,26 @@ static unsigned int count_sms(const struct tally_row *row)
 	return n;
 }
 
+/* Records of several devices are not added up: each has a clock of its own. */
+static bool has_several_devices(const struct show *show)
+{
+	const struct tally_row *first = NULL;
+
+	vec_foreach (row, &show->tally->rows) {
+		if (!is_shown(show, row))
+			continue;
+		if (first && row->device != first->device)
+			return true;
+		first = row;
+	}
+	return false;
+}
+
 /* Headings, and each row that is shown. */
 static int put_rows(const struct show *show, const char *headings,
 	void (*put)(const struct show *show, const struct tally_row *row))
 {
+	bool several = has_several_devices(show);
 	size_t count = 0;
 
 	vec_foreach (row, &show->tally->rows) {
@@ -108,10 +124,12 @@ static int put_rows(const struct show *show, const char *headings,
 			continue;
 		if (!count)
 			buf_puts(show->out, headings);
-		if (count++ < show->rows) {
-			put(show, row);
-			buf_putc(show->out, '\n');
-		}
+		if (count++ >= show->rows)
+			continue;
+		put(show, row);
+		if (several)
+			buf_printf(show->out, ", device %u", row->device);
+		buf_putc(show->out, '\n');
 	}
 	if (!count)
 		table_none(show->out);
