@@ -133,7 +133,7 @@ def unknown_options(path, known):
 def rooms_of_document():
     """{room: {what it may include}} from the table of docs/architecture.md."""
     rows = re.findall(r"^\| `src/([\w./]+?)/?` \|[^|\n]*\|([^|\n]*)\|$", read("docs/architecture.md"), re.M)
-    return {f"{room}: {' '.join(sorted(re.findall('[a-z][a-z/.]*', may.replace('`', ''))))}" for room, may in rows}
+    return {f"{room}: {' '.join(sorted(re.findall('[a-z][a-z_/.]*', may.replace('`', ''))))}" for room, may in rows}
 
 
 def rooms_of_tool():

@@ -1,73 +1,16 @@
 // SPDX-License-Identifier: MIT
-/*
- * xpuprof record: makes one session and its outputs from the command line.
- *
- * One recording can leave several files. The profile itself is written while the program runs;
- * every other form is made from it afterwards. When no profile is asked for, it lives in a
- * temporary file beside the first output that is a file.
- */
+/* The command line of `xpuprof record`. */
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/place.h"
-#include "base/vec.h"
 #include "cmd/cmd.h"
-#include "record/drivers.h"
 #include "cmd/options.h"
-#include "record/session.h"
-#include "cmd/status.h"
-#include "cmd/view_args.h"
-#include "export/exporter.h"
-#include "export/output_claim.h"
-#include "probe/programs.h"
+#include "cmd/record/record.h"
 #include "gpu/backend.h"
-#include "profile/runtimes.h"
-#include "view/view.h"
-
-/* Of those that sudo had changed. */
-#define VARIABLES_SHOWN_MAX 8
-
-struct output {
-	const char *path;
-	const struct exporter *exporter; /* NULL: the profile itself */
-	struct output_claim claim;
-	bool made;
-};
-
-struct record {
-	struct vec(struct output) outputs;
-	struct buf temporary; /* path of the profile nobody asked for, or empty */
-	const char *profile_path;
-	struct place profile; /* where it is, from when the recording was opened */
-	unsigned long hz;
-	unsigned long pid;
-	double seconds;
-	enum session_stacks stacks;
-	enum gpu_stalls stalls;
-	unsigned int stall_period;
-	double overhead;   /* percent; 0: all GPU work is recorded; negative: not said */
-	long times_one_in; /* of OpenCL's commands; 0: all have times */
-	uint64_t counter_interval_ns, wait_min_ns;
-	double wait_seconds;
-	double probe_seconds; /* of --probe-interval; 0: none */
-	bool sanitizer;	      /* which is refused */
-	const char *drivers;  /* NULL: not wanted; "": all */
-	bool off_cpu;
-	bool whole_system, observes, cpu_only, gpu_only, as_root, queue_times, markers, finalize,
-		inlines, quiet, wants_status;
-	const char *metrics;
-	struct programs programs; /* of --probe */
-	int *ret_wait_status;	  /* NULL: we end as the command ended */
-	struct status status;
-};
+#include "record/drivers.h"
 
 static const struct option_usage usage = {
 	.command = "record",
@@ -118,7 +61,7 @@ static bool is_taken(const struct record *r, const char *path)
 }
 
 /* Without a form, the suffix of the file decides. */
-static int add_output(void *target, const char *value)
+int record_add_output(void *target, const char *value)
 {
 	struct record *r = target;
 	struct output output = {.path = value, .claim = OUTPUT_CLAIM_NONE};
@@ -264,7 +207,7 @@ static int parse_overhead(void *target, const char *value)
 }
 
 /* In millionths. Programs that nobody asked for by name are hardly to notice it. */
-static uint32_t overhead(const struct record *r)
+uint32_t record_overhead(const struct record *r)
 {
 	double percent = r->overhead < 0 ? r->whole_system : r->overhead;
 
@@ -347,10 +290,10 @@ static bool parse_mode(struct record *r, const char *word)
 }
 
 /* The index of the command in argv, or the negative result of options_parse. */
-static int parse(struct record *r, int argc, char **argv)
+int record_parse(struct record *r, int argc, char **argv)
 {
 	const struct option_spec specs[] = {
-		OPTION_CALL('o', "output", "[FORM:]FILE", add_output, r,
+		OPTION_CALL('o', "output", "[FORM:]FILE", record_add_output, r,
 			"write FILE (default profile.xpu), as often as there are forms wanted"),
 		OPTION_NUMBER(
 			'F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
@@ -428,7 +371,7 @@ static int parse(struct record *r, int argc, char **argv)
 	return rest < 0 ? rest : first + rest;
 }
 
-static int check(const struct record *r, char **command)
+int record_check(const struct record *r, char **command)
 {
 	int subjects = !!*command + !!r->pid + r->whole_system;
 
@@ -456,7 +399,7 @@ static int check(const struct record *r, char **command)
 	if (r->overhead > 0 && r->cpu_only)
 		return options_wrong(
 			&usage, "--overhead is that of GPU work, and --cpu-only wants none");
-	if (r->times_one_in && (r->cpu_only || overhead(r)))
+	if (r->times_one_in && (r->cpu_only || record_overhead(r)))
 		return options_wrong(&usage, r->cpu_only ? "--opencl-times and --cpu-only exclude "
 							   "each other: times are of GPU work"
 							 : "--opencl-times and --overhead exclude "
@@ -507,395 +450,4 @@ static int check(const struct record *r, char **command)
 	if (r->gpu_only && r->whole_system)
 		return options_wrong(&usage, "--gpu-only needs a command to start, or -p");
 	return EXIT_OK;
-}
-
-/* Beside the first output that is to be a file; where all go to pipes or devices, here. */
-static const char *place_of_temporary(const struct record *r)
-{
-	vec_foreach (output, &r->outputs)
-		if (output_is_file(output->path))
-			return output->path;
-	return "xpuprof";
-}
-
-static int choose_profile(struct record *r)
-{
-	if (!r->outputs.count)
-		r->profile_path = "profile.xpu";
-	if (r->profile_path)
-		return 0;
-	buf_printf(&r->temporary, "%s.%d.xpu", place_of_temporary(r), (int)getpid());
-	if (r->temporary.failed)
-		return error_memory(NULL);
-	r->profile_path = r->temporary.data;
-	return 0;
-}
-
-/* Finds out now, and not after a long run, that an output cannot be written, or is to be another
- * recorder's. */
-static int claim_outputs(const struct record *r, const struct target_user *u)
-{
-	int error = 0;
-
-	vec_foreach (output, &r->outputs)
-		if (output->exporter)
-			error = error ?: output_claim(&output->claim, &u->account, output->path);
-	return error;
-}
-
-static void release_outputs(const struct record *r)
-{
-	vec_foreach (output, &r->outputs)
-		output_claim_release(&output->claim);
-}
-
-/* Samples of instructions are there to be seen, where there are any and the form can show them. */
-static const struct view *view_for(
-	const struct record *r, const struct session *s, const struct exporter *e)
-{
-	bool sampled = r->stalls && session_totals(s)->window_samples;
-
-	return sampled && e->heeds & EXPORT_HEEDS_TREE ? view_by_name("stall") : NULL;
-}
-
-static int make_output(const struct record *r, const struct target_user *u, const struct session *s,
-	const char *profile, struct output *output)
-{
-	struct export_options options = EXPORT_OPTIONS_INIT;
-	struct export_result result;
-
-	options.view.view = view_for(r, s, output->exporter);
-	options.user = &u->account;
-	if (export_file(output->exporter, profile, output->path, &options, &result))
-		return cmd_failed();
-	view_warn(output->exporter, r->profile_path, &result);
-	output->made = !result.not_written;
-	return EXIT_OK;
-}
-
-/* What was recorded: the file that is open, whatever has its name by now. */
-static int open_profile(const struct record *r)
-{
-	struct stat st;
-	int error = place_stat(&r->profile, &st);
-	int fd = error ?: place_open_present(&r->profile, &st, O_RDONLY);
-
-	return fd < 0 ? place_error(r->profile.user, fd, "read", r->profile_path) : fd;
-}
-
-static int make_from(
-	struct record *r, const struct target_user *u, const struct session *s, const char *profile)
-{
-	int status = EXIT_OK;
-
-	vec_foreach (output, &r->outputs) {
-		if (!output->exporter)
-			continue;
-		status = make_output(r, u, s, profile, output) ? EXIT_FAILED : status;
-	}
-	return status;
-}
-
-static bool is_converted(const struct record *r)
-{
-	vec_foreach (output, &r->outputs)
-		if (output->exporter)
-			return true;
-	return false;
-}
-
-static int make_outputs(struct record *r, const struct target_user *u, const struct session *s)
-{
-	char path[32];
-	int status, fd;
-
-	if (!is_converted(r))
-		return EXIT_OK;
-	if (r->profile.folder < 0)
-		return make_from(r, u, s, r->profile_path);
-	fd = open_profile(r);
-	if (fd < 0)
-		return cmd_failed();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	status = make_from(r, u, s, path);
-	close(fd);
-	return status;
-}
-
-/* The first of "LD_LIBRARY_PATH, PATH": sudo removes dozens where little is set up to be kept. */
-static void print_user(const struct target_user *u)
-{
-	const char *end = u->changed_by_sudo;
-	size_t shown = 0, more = 0;
-
-	for (; *end && (*end != ',' || ++shown < VARIABLES_SHOWN_MAX); end++)
-		;
-	for (const char *c = end; *c; c++)
-		more += *c == ',';
-	if (more)
-		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and "
-			  "%zu more",
-			u->account.name, (int)(end - u->changed_by_sudo), u->changed_by_sudo, more);
-	else
-		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
-			u->account.name, u->changed_by_sudo);
-}
-
-/* What there is of a profile that could not be written to its end. */
-static void print_rest(const struct record *r)
-{
-	int fd = r->profile.folder < 0 ? -1 : open_profile(r);
-
-	if (fd < 0)
-		return;
-	status_rest(r->profile_path, fd);
-	close(fd);
-}
-
-static void print_lines(const struct buf *lines)
-{
-	char *text = strdup(buf_text(lines)), *rest = text, *line;
-
-	while (text && (line = strsep(&rest, "\n")))
-		if (*line)
-			cmd_error("%s", line);
-	free(text);
-}
-
-static void print_notes(const struct target_user *u, const struct session *s)
-{
-	if (u->changed_by_sudo)
-		print_user(u);
-	print_lines(session_notes(s));
-}
-
-static void print_summary(const struct record *r, const struct session *s, bool whole)
-{
-	status_summary(session_totals(s), session_elapsed_ns(s),
-		r->temporary.size || !whole ? NULL : r->profile_path);
-	if (session_left_behind(s))
-		cmd_error("left process %s", session_left_behind(s));
-	if (session_stripped(s))
-		cmd_error("'%s' has no symbols: its debug package, or DEBUGINFOD_URLS, would name "
-			  "its "
-			  "functions ('xpuprof report' says more)",
-			session_stripped(s));
-	if (session_nameless_jit(s))
-		cmd_error("code that %s made while it ran has no names: %s",
-			session_nameless_jit(s)->name, session_nameless_jit(s)->hint);
-	vec_foreach (output, &r->outputs)
-		if (output->exporter && output->made && strcmp(output->path, "-"))
-			cmd_error("wrote %s", output->path);
-}
-
-/* The shell's statuses for commands that cannot be run. */
-static int exec_status(int error)
-{
-	cmd_failed();
-	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-}
-
-/* Ends the recording and makes the outputs; the status is ours, not the program's. What `failed`
- * while it ran (a full disk) fails here again and was reported. */
-static int finish(struct record *r, const struct target_user *u, struct session *s, int failed)
-{
-	int error = session_finish(s), status = failed;
-
-	if (error && !failed)
-		status = cmd_failed();
-	print_lines(session_refusals(s));
-	if ((error || failed) && !r->temporary.size)
-		print_rest(r);
-	if (!error || !r->temporary.size)
-		status = make_outputs(r, u, s) ?: status;
-	if (!r->quiet)
-		print_summary(r, s, !error && !failed);
-	return status;
-}
-
-static int start(struct session *s)
-{
-	int error = session_start(s);
-
-	if (!error)
-		return EXIT_OK;
-	if (session_interrupted(s))
-		return 128 + session_interrupted(s);
-	return session_exec_failed(s) ? exec_status(error) : cmd_failed();
-}
-
-/* How a recording went. */
-struct outcome {
-	int status;	 /* ours */
-	int wait_status; /* how we are to end instead; 0: by our status */
-};
-
-/* Ends as the program ended, unless it succeeded and we did not. */
-static struct outcome outcome_of(struct session *s, int status)
-{
-	struct outcome o = {.status = status};
-	int wait_status;
-
-	if (session_program(s, &wait_status) && (wait_status || !status))
-		o = (struct outcome){
-			.status = target_shell_status(wait_status), .wait_status = wait_status};
-	return o;
-}
-
-/* From its start to its outputs. */
-static struct outcome record(struct record *r, struct target_user *u, struct session *s)
-{
-	enum session_end end;
-	int status, failed;
-
-	print_notes(u, s);
-	status = start(s);
-	if (status)
-		return (struct outcome){status, session_interrupted(s)};
-	failed = session_wait(s, &end);
-	if (!r->quiet)
-		status_program_ended(&r->status);
-	failed = failed ? cmd_failed() : EXIT_OK;
-	status = finish(r, u, s, failed);
-	if (r->temporary.size)
-		(void)place_remove(&r->profile);
-	return outcome_of(s, status);
-}
-
-/* The folder where the recording will open it. Before that, while a fork still costs little. */
-static int find_profile(struct record *r, const struct target_user *u)
-{
-	if (place_descriptor(r->profile_path) >= 0)
-		return 0;
-	return place_find(&r->profile, &u->account, r->profile_path, "create");
-}
-
-static struct outcome open_and_record(
-	struct record *r, struct target_user *u, const struct signals *signals, char **command)
-{
-	r->programs.plan.snapshot_ns = (uint64_t)(r->probe_seconds * 1e9) + (r->probe_seconds > 0);
-	const struct session_options options = {
-		.profile_path = r->profile_path,
-		.sandbox = "/proc/self/exe",
-		.signals = signals,
-		.progress = !r->quiet && isatty(STDERR_FILENO) ? status_report : NULL,
-		.progress_context = &r->status,
-		.user = u,
-		.command = *command ? command : NULL,
-		.pid = (pid_t)r->pid,
-		.whole_system = r->whole_system,
-		.cpu = !r->gpu_only,
-		.gpu = !r->cpu_only,
-		.overhead = overhead(r),
-		.times_one_in = (uint32_t)r->times_one_in,
-		.observes = r->observes,
-		.stacks = r->stacks,
-		.stalls = r->stalls,
-		.stall_period = r->stall_period,
-		.probes = r->programs.objects.count ? &r->programs : NULL,
-		.drivers = r->drivers,
-		.counter_interval_ns = r->counter_interval_ns,
-		.waits = r->off_cpu,
-		.wait_min_ns = r->wait_min_ns,
-		.finalize = r->finalize,
-		.queue_times = r->queue_times,
-		.markers = r->markers,
-		.metrics = r->metrics,
-		.inlines = r->inlines,
-		.sample_hz = (unsigned int)r->hz,
-		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */
-		.wait_ns = (uint64_t)(r->wait_seconds * 1e9),
-	};
-	struct outcome o = {.status = EXIT_FAILED};
-	struct session *s;
-
-	status_begin(&r->status, *command != NULL, (pid_t)r->pid, r->wants_status);
-	if (find_profile(r, u) || session_open(&s, &options)) {
-		cmd_failed();
-	} else {
-		o = record(r, u, s);
-		session_close(s);
-	}
-	place_release(&r->profile);
-	return o;
-}
-
-static int run(struct record *r, struct target_user *u, char **command)
-{
-	struct signals signals = SIGNALS_INIT;
-	struct outcome o;
-
-	if (signals_open(&signals))
-		return cmd_failed();
-	o = open_and_record(r, u, &signals, command);
-	signals_close(&signals);
-	release_outputs(r);
-	if (r->ret_wait_status)
-		*r->ret_wait_status = o.wait_status;
-	else if (o.wait_status)
-		cmd_end_like(o.wait_status);
-	return o.status;
-}
-
-static int prepare_and_run(struct record *r, char **command)
-{
-	struct target_user user;
-	int status, error;
-
-	if (choose_profile(r) || target_user_find(&user, r->as_root))
-		return cmd_failed();
-	if (claim_outputs(r, &user)) {
-		status = cmd_failed();
-	} else {
-		error = *command ? target_check_command(&user, *command) : 0;
-		status = error ? exec_status(error) : run(r, &user, command);
-	}
-	release_outputs(r);
-	target_user_release(&user);
-	return status;
-}
-
-#define RECORD_INIT                                                                                \
-	{                                                                                          \
-		.hz = 99, .overhead = -1, .wait_seconds = 1, .profile = PLACE_NONE,                \
-		.programs.plan = PLAN_OPTIONS_INIT                                                 \
-	}
-
-int cmd_record_probes(const struct programs *p, const struct record_probes *how, char **command)
-{
-	struct record r = RECORD_INIT;
-	int status;
-
-	r.programs = *p;
-	r.seconds = how->seconds;
-	r.as_root = how->as_root;
-	r.probe_seconds = how->interval;
-	r.ret_wait_status = how->ret_wait_status;
-	if (how->only_times) {
-		r.gpu_only = r.quiet = true;
-		r.stacks = SESSION_STACKS_NONE;
-	}
-	if (add_output(&r, how->output)) {
-		cmd_error("-o %s", error_text());
-		status = EXIT_USAGE;
-	} else {
-		status = check(&r, command) ?: prepare_and_run(&r, command);
-	}
-	vec_release(&r.outputs);
-	buf_release(&r.temporary);
-	return status;
-}
-
-int cmd_record(int argc, char **argv)
-{
-	struct record r = RECORD_INIT;
-	int first = parse(&r, argc, argv);
-	int status = first < 0 ? options_status(first) : check(&r, argv + first);
-
-	if (first >= 0 && !status)
-		status = prepare_and_run(&r, argv + first);
-	programs_release(&r.programs);
-	vec_release(&r.outputs);
-	buf_release(&r.temporary);
-	return status;
 }
