@@ -93,17 +93,17 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/serve/http$(if $(MICROHTTPD),-fallback).c $(if $(MICROHTTPD),,src/serve/microhttpd.c)
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
-SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
+SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -name '*.bpf.c' -not -path 'src/bpf/*' -not -path 'src/inject/*' -not -path 'src/guest/*' -not -path 'src/preload/*' -not -path 'src/rocm/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o $(B)/obj/src/join/stub.o
-INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) $(sort $(shell find src/inject -name "*.S"))
+INJECT_SOURCES := $(sort $(shell find src/inject src/guest -name '*.c')) $(sort $(shell find src/inject src/guest -name "*.S"))
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 # What is preloaded for probes: of the rest only what puts programs into images.
 PRELOAD_SOURCES := $(sort $(shell find src/preload src/ptx -name '*.[cS]' -not -path '*/ptxas/*')) \
-	$(addprefix src/inject/,descriptor.c dlsym.c dlsym_entry.S socket.c) $(addprefix src/base/,buf.c demangle.c error.c map.c)
+	$(addprefix src/guest/,descriptor.c dlsym.c dlsym_entry.S socket.c) $(addprefix src/base/,buf.c demangle.c error.c map.c)
 PRELOAD_OBJECTS := $(addsuffix .o,$(basename $(PRELOAD_SOURCES:%=$(B)/inject/%)))
 # What compiles in the place of a program's own compiler: the same without what sits in the program.
 PTXAS_SOURCES := $(wildcard src/preload/*.c src/preload/nvidia/ptxas/*.c src/ptx/*.c) \
-	$(addprefix src/preload/nvidia/,compiled.c probes.c) $(addprefix src/inject/,descriptor.c socket.c) \
+	$(addprefix src/preload/nvidia/,compiled.c probes.c) $(addprefix src/guest/,descriptor.c socket.c) \
 	$(addprefix src/base/,buf.c demangle.c error.c map.c)
 PTXAS_OBJECTS := $(PTXAS_SOURCES:%.c=$(B)/inject/%.o)
 # What rocprofiler-sdk loads, which hands over to the injected library.
@@ -194,7 +194,7 @@ $(foreach b,$(B) build/fuzz,$(b)/obj/src/serve/microhttpd.o): COMMON += $(if $(M
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/ebpf/tools/tools.o): $(GPU_TOOLS)
 
 # The injected library: position independent, everything hidden, never sanitized (it lives in programs
-# that are not), and without start files (src/inject/hooks.h says why).
+# that are not), and without start files (src/guest/hooks.h says why).
 $(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
 	$(call say,LD,$@)
 	$(CC) -shared -nostartfiles -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,now -o $@ \

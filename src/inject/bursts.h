@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "inject/library.h"
 
 /* In the first nanoseconds, so many, nothing is given up. Nobody changes it but tests. */

@@ -25,7 +25,7 @@
 #include "inject/apis.h"
 #include "inject/bursts.h"
 #include "inject/library.h"
-#include "inject/own_thread.h"
+#include "guest/own_thread.h"
 #include "inject/stack_end.h"
 #include "inject/space.h"
 

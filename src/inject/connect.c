@@ -15,9 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "inject/descriptor.h"
+#include "guest/descriptor.h"
 #include "inject/library.h"
-#include "inject/socket.h"
+#include "guest/socket.h"
 
 #define PATIENCE_NS 2000000000ull
 #define SILENCE_NS  10000000000ull

@@ -19,11 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/descriptor.h"
-#include "inject/hooks.h"
+#include "guest/descriptor.h"
+#include "guest/hooks.h"
 #include "inject/library.h"
-#include "inject/own_page.h"
-#include "inject/own_thread.h"
+#include "guest/own_page.h"
+#include "guest/own_thread.h"
 
 #define LETTER_MS 2000
 #define NAMES	  64

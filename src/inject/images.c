@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/bare/hash_step.h"
-#include "inject/descriptor.h"
+#include "guest/descriptor.h"
 #include "inject/library.h"
 
 #define SLOTS	      256u

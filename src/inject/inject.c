@@ -23,7 +23,7 @@
 #include "inject/apis.h"
 #include "inject/asked.h"
 #include "inject/door.h"
-#include "inject/hooks.h"
+#include "guest/hooks.h"
 #include "inject/leave.h"
 #include "inject/library.h"
 #include "inject/stack_end.h"

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/tasks.h"
+#include "guest/tasks.h"
 
 #define PAUSE_NS    1000000
 #define RUN_NS	    2000000ull /* longer than any way into or out of a callback */

@@ -38,8 +38,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "inject/futex.h"
-#include "inject/socket.h"
+#include "guest/futex.h"
+#include "guest/socket.h"
 #include "wire/ring.h"
 
 /*

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/descriptor.h"
-#include "inject/futex.h"
+#include "guest/descriptor.h"
+#include "guest/futex.h"
 #include "preload/plan.h"
 
 #define PATIENCE_NS  2000000000ull

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "inject/socket.h"
+#include "guest/socket.h"
 #include "wire/probe.h"
 
 struct link {

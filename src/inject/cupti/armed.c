@@ -25,9 +25,9 @@
 #include "inject/cupti/inside.h"
 #include "inject/cupti/sampling_slot.h"
 #include "inject/door.h"
-#include "inject/hooks.h"
+#include "guest/hooks.h"
 #include "inject/launches.h"
-#include "inject/own_thread.h"
+#include "guest/own_thread.h"
 #include "vendor/nvidia/environment.h"
 
 #define LONG_NS	    3600000000000ull

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "inject/socket.h"
+#include "guest/socket.h"
 
 /* Who has a device. */
 struct claim_holder {

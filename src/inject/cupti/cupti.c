@@ -27,7 +27,7 @@
 #include "inject/cupti/probes.h"
 #include "inject/cupti/sampling.h"
 #include "inject/cupti/stay.h"
-#include "inject/hooks.h"
+#include "guest/hooks.h"
 #include "inject/images.h"
 #include "inject/library.h"
 
@@ -473,7 +473,7 @@ int InitializeInjection(void)
 	return 1;
 }
 
-/* What unloads the library, NULL: it stays (inject/join_entry.h). */
+/* What unloads the library, NULL: it stays (guest/join_entry.h). */
 void *xpuprof_join_run(int socket)
 {
 	return inject_join(&api, socket) ? NULL : hooks_unload();

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "inject/cupti/inside.h"
-#include "inject/tasks.h"
+#include "guest/tasks.h"
 
 #define THREADS_MAX  4096
 #define MAPPINGS_MAX 32768

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "inject/join_entry.h"
+#include "guest/join_entry.h"
 
 	join_entry xpuprof_join, xpuprof_join_run

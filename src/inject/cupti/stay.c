@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "inject/cupti/cupti.h"
-#include "inject/kept.h"
+#include "guest/kept.h"
 
 /* As `struct cupti` has them. */
 typedef void requested_function(uint8_t **buffer, size_t *size, size_t *max_records);

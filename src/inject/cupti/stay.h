@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CUPTI never forgets who gives it buffers. So before the library goes, CUPTI gets functions that
- * offer nothing, of the page that stays (inject/kept.h).
+ * offer nothing, of the page that stays (guest/kept.h).
  */
 #pragma once
 

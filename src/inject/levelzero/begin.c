@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "inject/dlsym.h"
+#include "guest/dlsym.h"
 #include "inject/levelzero/levelzero.h"
 #include "vendor/intel/intel.h"
 

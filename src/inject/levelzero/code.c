@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/descriptor.h"
+#include "guest/descriptor.h"
 #include "inject/handles.h"
 #include "inject/levelzero/levelzero.h"
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "inject/api.h"
-#include "inject/hooks.h"
+#include "guest/hooks.h"
 #include "vendor/intel/intel.h"
 
 #define FINISH_STEP_NS	   1000000
@@ -254,7 +254,7 @@ const struct inject_api levelzero_inject = {
 	.release = release,
 };
 
-/* What unloads the library, NULL: it stays (inject/join_entry.h). */
+/* What unloads the library, NULL: it stays (guest/join_entry.h). */
 void *xpuprof_join_levelzero_run(int socket)
 {
 	return inject_join(&levelzero_inject, socket) ? NULL : hooks_unload();

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/arenas.h"
 #include "preload/nvidia/driver.h"

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/alone.h"
 #include "preload/nvidia/driver.h"

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "inject/dlsym.h"
+#include "guest/dlsym.h"
 #include "preload/nvidia/hooks.h"
 
 struct driver driver;

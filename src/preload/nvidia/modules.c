@@ -2,7 +2,7 @@
 #include "preload/nvidia/modules.h"
 
 #include "base/vec.h"
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "inject/dlsym.h"
+#include "guest/dlsym.h"
 #include "preload/nvidia/driver.h"
 #include "preload/nvidia/hooks.h"
 

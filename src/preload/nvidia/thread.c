@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "preload/link.h"
 #include "preload/nvidia/alone.h"
 #include "preload/nvidia/arenas.h"

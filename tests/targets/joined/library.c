@@ -11,7 +11,7 @@
 
 int joined_run(int socket);
 
-/* As src/inject/join_entry.S. */
+/* As src/guest/join_entry.h. */
 __asm__(".text\n"
 	".globl joined_entry\n"
 	"joined_entry:\n"

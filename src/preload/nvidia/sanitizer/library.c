@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inject/futex.h"
+#include "guest/futex.h"
 #include "wire/probe.h"
 
 #define FAILURE_BYTES 512

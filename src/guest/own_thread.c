@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/own_thread.h"
+#include "guest/own_thread.h"
 
 #include <pthread.h>
 #include <signal.h>

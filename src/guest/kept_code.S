@@ -5,7 +5,7 @@
  * A function in a slot may be on its way out of memory while we are about to call it. So a thread counts itself
  * before it looks: who takes the functions out of the slot waits until nobody is inside (hooks.c).
  */
-#include "inject/kept.h"
+#include "guest/kept.h"
 
 #ifndef __x86_64__
 #error "what stays needs code for this architecture"

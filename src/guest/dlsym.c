@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/dlsym.h"
+#include "guest/dlsym.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

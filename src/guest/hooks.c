@@ -3,14 +3,14 @@
  * The C library's functions under atexit and pthread_atfork are called: these two would register
  * the functions as ours, to be forgotten with us. The page is nobody's who is ever unloaded.
  */
-#include "inject/hooks.h"
+#include "guest/hooks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "inject/kept.h"
+#include "guest/kept.h"
 
 #define PATIENCE_MS 5000
 

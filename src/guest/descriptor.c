@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/descriptor.h"
+#include "guest/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>

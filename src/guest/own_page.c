@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/own_page.h"
+#include "guest/own_page.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/socket.h"
+#include "guest/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "inject/descriptor.h"
-#include "inject/futex.h"
+#include "guest/descriptor.h"
+#include "guest/futex.h"
 
 #define NOBODYS_UID 65534 /* of users that a namespace has no number for */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "inject/tasks.h"
+#include "guest/tasks.h"
 
 #include <fcntl.h>
 #include <stdio.h>

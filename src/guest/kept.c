@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The page is found again by the name of its file (own_page.h) and by its bytes. */
-#include "inject/kept.h"
+#include "guest/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/own_page.h"
+#include "guest/own_page.h"
 
 #define FILE_NAME "xpuprof-stay"
 
