@@ -37,10 +37,38 @@ static bool has_loads(const struct ptx_splicer *s)
 
 void ptx_write_kept(struct ptx_splicer *s)
 {
+	_Static_assert(PTX_DEFERRED_MOST == 8, "as the text has it");
+
 	s->deferred.count = 0;
 	if (has_loads(s))
-		buf_printf(&s->out.text, "\t.reg .b64 %%xpu_at<%d>;\n\t.reg .pred %%xpu_if<%d>;\n",
-			PTX_DEFERRED_MOST, PTX_DEFERRED_MOST);
+		buf_puts(&s->out.text, "\t.reg .b64 %xpu_at<8>;\n\t.reg .pred %xpu_if<8>;\n");
+}
+
+#define LETTER(c) (1u << ((c) - 'a'))
+
+/* By its first two letters, which most instructions do not have. */
+static bool may_end_piece(const struct ptx_token *op)
+{
+	static const uint32_t second[26] = {
+		['a' - 'a'] = LETTER('c'),
+		['b' - 'a'] = LETTER('a') | LETTER('r'),
+		['c' - 'a'] = LETTER('a'),
+		['e' - 'a'] = LETTER('l') | LETTER('x'),
+		['f' - 'a'] = LETTER('e'),
+		['g' - 'a'] = LETTER('r'),
+		['m' - 'a'] = LETTER('a') | LETTER('b') | LETTER('e'),
+		['n' - 'a'] = LETTER('a'),
+		['r' - 'a'] = LETTER('e'),
+		['s' - 'a'] = LETTER('e') | LETTER('h'),
+		['t' - 'a'] = LETTER('r'),
+		['v' - 'a'] = LETTER('o'),
+	};
+	unsigned char first = (unsigned char)(op->text[0] - 'a'), then;
+
+	if (op->size < 2 || first >= 26)
+		return false;
+	then = (unsigned char)(op->text[1] - 'a');
+	return then < 26 && second[first] >> then & 1;
 }
 
 bool ptx_ends_piece(const struct ptx_statement *i)
@@ -51,6 +79,8 @@ bool ptx_ends_piece(const struct ptx_statement *i)
 
 	if (i->kind != PTX_INSTRUCTION)
 		return i->kind != PTX_LINE;
+	if (!may_end_piece(&i->op))
+		return false;
 	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
 		if (ptx_is_op(&i->op, names[n]))
 			return true;
@@ -68,23 +98,33 @@ void ptx_write_deferred(struct ptx_splicer *s, const char **from)
 	d->count = 0;
 	ptx_copy(s, from, d->behind);
 	s->loc = d->loc;
-	ptx_write_sites_together(s, d->sites, count);
+	if (count > 1)
+		ptx_write_sites_together(s, d->sites, count);
+	else
+		ptx_write_site(s, &d->sites->at);
 	s->loc = loc;
 }
 
-/* Keeps the address, and who accesses it, for later. */
+/* Moves what stands at *at to a register of ours, and lets it stand for that. */
+static void move(struct buf *b, const char *mov, const char *to, struct ptx_text *at)
+{
+	struct ptx_text from = *at;
+
+	*at = text_of(to);
+	buf_puts(b, mov);
+	buf_append(b, at->at, at->size);
+	buf_append(b, ", ", 2);
+	buf_append(b, from.at, from.size);
+	buf_append(b, ";\n", 2);
+}
+
+/* Keeps the address, if bodies need it, and who accesses it, for later. */
 static void keep(struct ptx_splicer *s, struct ptx_deferred_site *d, uint32_t n)
 {
-	struct buf *b = &s->out.text;
-
-	buf_printf(b, "\n\tmov.u64 %s, %.*s;\n", kept[n].address, (int)d->memory.base.size,
-		d->memory.base.at);
-	d->memory.base = text_of(kept[n].address);
-	if (d->statement.predicate.size) {
-		buf_printf(b, "\tmov.pred %s, %.*s;\n", kept[n].predicate,
-			(int)d->statement.predicate.size, d->statement.predicate.at);
-		d->statement.predicate = text_of(kept[n].predicate);
-	}
+	if (ptx_needs_address(&d->memory, d->uses))
+		move(&s->out.text, "\n\tmov.u64 ", kept[n].address, &d->memory.base);
+	if (d->statement.predicate.size)
+		move(&s->out.text, "\n\tmov.pred ", kept[n].predicate, &d->statement.predicate);
 }
 
 bool ptx_defer(struct ptx_splicer *s, const char **from, const struct ptx_site_at *at)
@@ -100,7 +140,7 @@ bool ptx_defer(struct ptx_splicer *s, const char **from, const struct ptx_site_a
 		ptx_write_deferred(s, from);
 	ptx_copy(s, from, at->statement->start);
 	site = &d->sites[d->count];
-	*site = (struct ptx_deferred_site){*at, *at->memory, *at->statement};
+	*site = (struct ptx_deferred_site){*at, *at->memory, *at->statement, uses};
 	site->at.memory = &site->memory;
 	site->at.statement = &site->statement;
 	keep(s, site, d->count++);

@@ -189,11 +189,16 @@ static void write_address(struct buf *b, const struct ptx_memory *m)
 		buf_puts(b, "\tisspacep.global %xpu_p, %xpu_addr;\n\t@!%xpu_p bra xpu_past;\n");
 }
 
+bool ptx_needs_address(const struct ptx_memory *m, uint32_t uses)
+{
+	return m->generic || uses & (PTX_USES_ADDR | PTX_USES_LINES);
+}
+
 static void write_memory(struct buf *b, const struct ptx_site_at *at, uint32_t uses)
 {
 	const struct ptx_memory *m = at->memory;
 
-	if (uses & (PTX_USES_ADDR | PTX_USES_LINES) || m->generic)
+	if (ptx_needs_address(m, uses))
 		write_address(b, m);
 	if (uses & PTX_USES_SIZE && m->bytes)
 		buf_printf(b, "\t.reg .b32 %%xpu_size;\n\tmov.b32 %%xpu_size, %u;\n", m->bytes);
@@ -494,7 +499,7 @@ void ptx_write_sites_together(
 	write_line(s, &sites->at);
 	buf_puts(&s->out.text, "\t{\n\t@!%xpu_on bra xpu_off;\n");
 	for (uint32_t i = 0; i < count; i++) {
-		ptx_count_fitting(s, &sites[i].at, &uses[i]);
+		uses[i] = sites[i].uses;
 		if (!is_of_all(&sites[i].at))
 			continue;
 		shared |= uses[i];

@@ -260,7 +260,7 @@ static int splice_body(struct ptx_splicer *s, const char **from, struct ptx_prob
 			continue;
 		}
 		runs_off = true;
-		if (ptx_ends_piece(i))
+		if (s->deferred.count && ptx_ends_piece(i))
 			ptx_write_deferred(s, from);
 		if (i->kind == PTX_LABEL)
 			continue;

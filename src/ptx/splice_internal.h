@@ -60,6 +60,7 @@ struct ptx_deferred_site {
 	struct ptx_site_at at; /* of the two below */
 	struct ptx_memory memory;
 	struct ptx_statement statement;
+	uint32_t uses; /* by all bodies that fit */
 };
 
 /* Those of a straight piece of code: more of them would take too many registers. */
@@ -117,6 +118,8 @@ int ptx_body_uses(const struct ptx_body *body, uint32_t *ret);
 bool ptx_body_fits(const struct ptx_body *body, enum ptx_site site, const struct ptx_memory *m);
 /* At the entry: what the body finds as %xpu_sites wherever it stands. */
 void ptx_write_sites(struct ptx_splicer *s, const struct ptx_chosen *c);
+/* Whether bodies that use so much, or what is written around them, name %xpu_addr. */
+bool ptx_needs_address(const struct ptx_memory *m, uint32_t uses);
 /* How many of the chosen bodies fit, and what they use. */
 unsigned int ptx_count_fitting(
 	const struct ptx_splicer *s, const struct ptx_site_at *at, uint32_t *uses);

@@ -397,7 +397,7 @@ static void an_access_knows_its_source_line_which_holds_behind_the_probe(void)
 	CHECK(strstr(buf_text(&s.text), ".file 3 \"" PTX_PROBE_FILE "\"\n"));
 	CHECK(count(buf_text(&s.text), ".loc	3 1 0\n") == 2);
 	CHECK(strstr(buf_text(&s.text),
-		"xpu_off:\n	}\n	.loc	2 31 5, function_name $L__info0, inlined_at 1 9 3\n"
+		"xpu_past:\n	}\n	.loc	2 31 5, function_name $L__info0, inlined_at 1 9 3\n"
 		"\n	ret;"));
 	ptx_spliced_release(&s);
 }
@@ -480,7 +480,8 @@ static void a_body_that_ends_threads_stands_before_its_load(void)
 /* No more than there are registers for. */
 static void bodies_of_many_loads_stand_in_several_places(void)
 {
-	struct ptx_body b = body(PTX_AT_LOAD, DOES);
+	struct ptx_body b =
+		body(PTX_AT_LOAD, "{ .reg .b64 %a; mov.u64 %a, %xpu_addr; membar.gl;\n}");
 	struct buf text = {0};
 	struct ptx_spliced s;
 
@@ -495,6 +496,24 @@ static void bodies_of_many_loads_stand_in_several_places(void)
 	CHECK(count(buf_text(&s.text), "mov.u64 %xpu_at7,") == 2);
 	ptx_spliced_release(&s);
 	buf_release(&text);
+}
+
+static void what_no_body_needs_is_not_kept_behind_a_load(void)
+{
+	static const char text[] =
+		HEAD ".visible .entry k(.param .u64 a)\n{\n	@%p1 ld.global.u32 %r1, [%rd1];\n"
+		     "	bar.sync 0;\n	ld.global.u32 %r1, [%rd1]; ld.u32 %r2, [%rd2];\n"
+		     "	ret;\n}\n";
+	struct ptx_body b = body(PTX_AT_LOAD, DOES);
+	struct ptx_spliced s = splice(text, &b, 1);
+
+	CHECK(count(buf_text(&s.text), "mov.pred %xpu_if0, %p1;") == 1);
+	CHECK(!strstr(buf_text(&s.text), ", %rd1;"));
+	/* Whether it is in global memory is asked of the address. */
+	CHECK(count(buf_text(&s.text), "mov.u64 %xpu_at1, %rd2;") == 1);
+	/* One alone is a site like any other. */
+	CHECK(count(buf_text(&s.text), "xpu_off:") == 1);
+	ptx_spliced_release(&s);
 }
 
 static void a_module_without_lines_gets_none(void)
@@ -931,6 +950,7 @@ int main(void)
 	RUN(bodies_of_loads_stand_together_behind_the_last_of_a_straight_piece);
 	RUN(a_body_that_ends_threads_stands_before_its_load);
 	RUN(bodies_of_many_loads_stand_in_several_places);
+	RUN(what_no_body_needs_is_not_kept_behind_a_load);
 	RUN(a_module_without_lines_gets_none);
 	RUN(kernels_are_named_mangled_readable_or_without_their_parameters);
 	RUN(a_module_without_such_a_kernel_is_told_from_a_damaged_one);
