@@ -15,6 +15,8 @@
 
 #define RECORDS_BYTES ((size_t)256 << 20) /* of JSON */
 #define BOUNDED_ROWS  8
+#define BY_LIBRARY                                                                                 \
+	"by the Sanitizer library, and slower for it (see --sanitizer in 'man xpuprof-probe')"
 
 static void put_json_record(struct probe_output *o, const struct server_record *r)
 {
@@ -219,11 +221,8 @@ static void lost_kernels(struct buf *out, const struct server *s)
 	lost(out, s->fates[PROBE_FATE_NO_TEXT],
 		"image has machine code only, no PTX: its kernels ran without programs",
 		"images have machine code only, no PTX: their kernels ran without programs");
-	lost(out, s->fates[PROBE_FATE_PATCHED],
-		"kernel of machine code was patched by the Sanitizer library, and slower for it "
-		"(see --sanitizer in 'man xpuprof-probe')",
-		"kernels of machine code were patched by the Sanitizer library, and slower for it "
-		"(see --sanitizer in 'man xpuprof-probe')");
+	lost(out, s->fates[PROBE_FATE_PATCHED], "kernel of machine code was patched " BY_LIBRARY,
+		"kernels of machine code were patched " BY_LIBRARY);
 	lost_images(out, s, PROBE_FATE_NOT_PATCHED,
 		"kernel or image of machine code could not be patched, and ran without programs",
 		"kernels or images of machine code could not be patched, and ran without programs");
