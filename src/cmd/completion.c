@@ -46,7 +46,8 @@ static void bash_begin(const struct completion_command *commands)
 	printf("# Completion of xpuprof for bash.\n"
 	       "_xpuprof() {\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal names='' valued=' ' operands='' choices='' files='' i word value=''\n"
+	       "\tlocal names='' valued=' ' operands='' tools='' choices='' files='' i word "
+	       "value=''\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tlocal commands='");
 	for (; commands->name; commands++)
@@ -89,7 +90,10 @@ static void bash_command(const struct option_usage *usage, const struct option_s
 	bash_names(specs, false);
 	printf("-h --help'\n\t\tvalued=' ");
 	bash_names(specs, true);
-	printf("'\n\t\toperands='%s'\n\t\tcase $prev in\n", usage->operands ? usage->operands : "");
+	printf("'\n\t\toperands='%s'\n", usage->operands ? usage->operands : "");
+	if (usage->tools)
+		printf("\t\ttools=' %s '\n", usage->tools);
+	printf("\t\tcase $prev in\n");
 	for (const struct option_spec *s = specs; s->type != OPTION_TYPE_END; s++) {
 		if (!s->values && !is_file(s->argument) && !is(s->argument, "DIR"))
 			continue;
@@ -124,8 +128,14 @@ static void bash_end(void)
 	      "\t\t\tcase $word in\n"
 	      "\t\t\t--) i=$((i + 1)); break ;;\n"
 	      "\t\t\t=) value=1 ;;\n"
-	      "\t\t\t-*) case $valued in *\" $word \"*) value=1 ;; esac ;;\n"
-	      "\t\t\t*) break ;;\n"
+	      "\t\t\t-*)\n"
+	      "\t\t\t\tcase $valued in *\" $word \"*) value=1 ;; esac\n"
+	      "\t\t\t\tcase $word in -e* | --ebpf*) tools='' ;; esac\n"
+	      "\t\t\t\t;;\n"
+	      "\t\t\t*)\n"
+	      "\t\t\t\tcase $tools in *\" $word \"*) ;; *) break ;; esac\n"
+	      "\t\t\t\ttools=''\n"
+	      "\t\t\t\t;;\n"
 	      "\t\t\tesac\n"
 	      "\t\tdone\n"
 	      "\t\tif [ \"$i\" -lt \"$COMP_CWORD\" ] || [ \"$prev\" = -- ]; then\n"
@@ -147,7 +157,13 @@ static void bash_end(void)
 	      "\t\t\tcompopt -o filenames 2>/dev/null\n"
 	      "\t\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
 	      "\t\t\t;;\n"
-	      "\t\tCOMMAND) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+	      "\t\tCOMMAND)\n"
+	      "\t\t\tif [ -n \"$tools\" ]; then\n"
+	      "\t\t\t\tCOMPREPLY=($(compgen -W \"$tools\" -- \"$cur\"))\n"
+	      "\t\t\telse\n"
+	      "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
+	      "\t\t\tfi\n"
+	      "\t\t\t;;\n"
 	      "\t\t*) COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\")) ;;\n"
 	      "\t\tesac\n"
 	      "\t\t;;\n"
@@ -204,11 +220,34 @@ static void zsh_option(const struct option_spec *s, const char *name, const char
 	printf("' \\\n");
 }
 
+/* What completes the operands where a tool may stand before the command: _arguments calls it with
+ * these alone in $words. */
+static void zsh_tools(const struct option_usage *usage)
+{
+	printf("\t\t_xpuprof_tool_or_command() {\n"
+	       "\t\t\tlocal -a tools=(%s)\n"
+	       "\t\t\tif ((CURRENT == 1)); then\n"
+	       "\t\t\t\t_describe tool tools\n"
+	       "\t\t\t\t_command_names -e\n"
+	       "\t\t\t\treturn\n"
+	       "\t\t\tfi\n"
+	       "\t\t\tif ((${tools[(Ie)$words[1]]})); then\n"
+	       "\t\t\t\tshift words\n"
+	       "\t\t\t\t((CURRENT--))\n"
+	       "\t\t\tfi\n"
+	       "\t\t\t_normal\n"
+	       "\t\t}\n",
+		usage->tools);
+}
+
 static void zsh_command(const struct option_usage *usage, const struct option_spec *specs)
 {
 	char name[64];
 
-	printf("\t%s)\n\t\t_arguments -s -S \\\n", usage->command);
+	printf("\t%s)\n", usage->command);
+	if (usage->tools)
+		zsh_tools(usage);
+	printf("\t\t_arguments -s -S \\\n");
 	for (const struct option_spec *s = specs; s->type != OPTION_TYPE_END; s++) {
 		snprintf(name, sizeof(name), "-%c", s->letter);
 		if (s->letter)
@@ -219,7 +258,8 @@ static void zsh_command(const struct option_usage *usage, const struct option_sp
 	}
 	printf("\t\t\t'(- *)'{-h,--help}'[show this help]'");
 	if (is(usage->operands, "COMMAND"))
-		printf(" \\\n\t\t\t'*::command:_normal'");
+		printf(" \\\n\t\t\t'*::command:%s'",
+			usage->tools ? "_xpuprof_tool_or_command" : "_normal");
 	else if (is(usage->operands, "FILE"))
 		printf(" \\\n\t\t\t'*:file:_files'");
 	else if (usage->operands)
@@ -282,6 +322,10 @@ static void fish_command(const struct option_usage *usage, const struct option_s
 		printf(" -a '(__fish_complete_subcommand)'\n");
 	else
 		printf(" -a '%s'\n", usage->operands);
+	if (usage->tools)
+		printf("complete -c xpuprof -n '__fish_seen_subcommand_from %s; and not "
+		       "__fish_seen_subcommand_from %s' -a '%s'\n",
+			usage->command, usage->tools, usage->tools);
 }
 
 static void fish_end(void)

@@ -91,6 +91,8 @@ struct option_usage {
 	const char *examples; /* lines at the end of the help; NULL: none */
 	/* FILE, COMMAND, or the words that there are; NULL: none */
 	const char *operands;
+	/* Words of which one may stand before a COMMAND, for completion; NULL: none. */
+	const char *tools;
 	bool stop_at_operand;
 };
 

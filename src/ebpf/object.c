@@ -37,7 +37,9 @@ static int read_all(struct ebpf_object *o, size_t size)
 		ebpf_mark_cpu_maps(o);
 	vec_release(&code.first);
 	if (!error && !o->programs.count)
-		error = error_set(-ENOENT, "an eBPF object has no program for a GPU");
+		error = error_set(-EINVAL,
+			"an eBPF object has no program for a GPU (sections gpu/entry:GLOB, "
+			"gpu/exit:GLOB, gpu/mem:GLOB)");
 	return error == -ENOMEM ? error_memory("an eBPF object") : error;
 }
 

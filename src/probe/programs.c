@@ -51,7 +51,7 @@ int programs_parse_turn(void *programs, const char *value)
 	unsigned long ms = value ? strtoul(value, &end, 10) : TURN_MS;
 
 	if (*end || ms < 1 || ms > TURN_MS_MAX)
-		return error_set(-1, "takes a number of milliseconds up to %d, not '%s'",
+		return error_set(-1, "takes a number of milliseconds from 1 to %d, not '%s'",
 			TURN_MS_MAX, value);
 	p->plan.turn_ns = ms * NS_PER_MS;
 	return 0;

@@ -82,6 +82,21 @@ static uint64_t width_of(const struct numbers *n, uint64_t bytes)
 											  : width;
 }
 
+/* Whether they fit, with a sign or without. */
+static int check_numbers(const struct numbers *n, uint64_t width, const struct setting *s)
+{
+	uint64_t low = width < 8 ? UINT64_MAX << (8 * width - 1) : 0;
+	uint64_t high = width < 8 ? ~(UINT64_MAX << 8 * width) : UINT64_MAX;
+
+	for (uint32_t i = 0; i < n->count; i++)
+		if (n->items[i] > high && n->items[i] < low)
+			return error_set(-EINVAL,
+				"a number for '%.*s' does not fit into %llu bits: 0x%llx",
+				(int)s->length, s->name, (unsigned long long)(8 * width),
+				(unsigned long long)n->items[i]);
+	return 0;
+}
+
 /* The numbers at `offset` of the map; of an array of the kernel's, also in the value of `key`. */
 static int put_numbers(
 	const struct target *t, const struct setting *s, uint64_t offset, uint64_t in_value)
@@ -188,8 +203,11 @@ static int put_in_hash(const struct target *t, const struct setting *s)
 			t->of->name, t->of->name);
 	if (!width || t->place->key_bytes > sizeof(key))
 		return error_set(-EINVAL,
-			"the key of '%s' has %u bytes, and is not made up of %u numbers",
-			t->of->name, t->of->key_size, s->key.count);
+			"the key of '%s' has %u bytes, and is not made up of %u number%s",
+			t->of->name, t->of->key_size, s->key.count, s->key.count == 1 ? "" : "s");
+	error = check_numbers(&s->key, width, s);
+	if (error)
+		return error;
 	for (uint32_t i = 0; i < s->key.count; i++)
 		memcpy(key + i * width, &s->key.items[i], width);
 	error = take_place(t, key, &place);
@@ -251,8 +269,12 @@ static int set_in_map(struct target *t, const struct setting *s)
 	t->width = width_of(&s->value, bytes);
 	if (!t->width)
 		return error_set(-EINVAL,
-			"the value of '%.*s' has %llu bytes, and is not made up of %u numbers",
-			(int)s->length, s->name, (unsigned long long)bytes, s->value.count);
+			"the value of '%.*s' has %llu bytes, and is not made up of %u number%s",
+			(int)s->length, s->name, (unsigned long long)bytes, s->value.count,
+			s->value.count == 1 ? "" : "s");
+	error = check_numbers(&s->value, t->width, s);
+	if (error)
+		return error;
 	if (is_variable)
 		error = put_numbers(t, s, offset, offset);
 	else

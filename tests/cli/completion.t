@@ -45,6 +45,14 @@ def check_bash():
     result(complete("flame", "--view", "=", "off") == ["off-cpu"], "behind an equals sign, too")
     open("one.xpu", "w").close()
     result(complete("report", "one") == ["one.xpu"] and complete("flame", "-o", "one") == ["one.xpu"], "and files")
+    tools = [line.split()[0] for line in output_of("probe", "--list")[1].splitlines()]
+    if tools:
+        result(complete("probe", "") == sorted(tools) and complete("probe", "-i", "1", "blockt") == ["blocktime"], "and tools of probe", complete("probe", ""))
+        result("sort" in complete("probe", "blocktime", "-i", "1", "sor") and "sort" in complete("probe", "blocktime", "--", "sor"), "then commands",
+               complete("probe", "blocktime", "sor"))
+        result("--rows" in complete("probe", "blocktime", "--ro") and complete("probe", "blocktime", "cat", "one") == ["one.xpu"], "options of probe stand there, too")
+        result("sort" in complete("probe", "-e", "one.xpu", "sor") and "blocktime" not in complete("probe", "-e", "one.xpu", "blockt"), "but no tools behind -e")
+        result("blocktime" not in complete("record", "blockt"), "record takes none as an operand", complete("record", "blockt"))
     result("sort" in complete("record", "-F", "99", "sor"), "and commands to record", complete("record", "-F", "99", "sor"))
     result(complete("record", "cat", "one") == ["one.xpu"], "and what follows these is theirs", complete("record", "cat", "one"))
     result(complete("report", "--top", "") == [], "and nothing where a number is due")

@@ -34,6 +34,15 @@ def probe(*arguments):
                           stdin=subprocess.DEVNULL)
 
 
+def no_program():
+    """An object whose programs stand in sections that are not of GPUs."""
+    with open(os.path.join(OBJECTS, "nothing.v3.bpf.o"), "rb") as file:
+        data = file.read()
+    with open("nothing.o", "wb") as file:
+        file.write(data.replace(b"gpu/", b"gqu/"))
+    return "nothing.o"
+
+
 def find_ptxas():
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     return shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(home, "bin"))
@@ -131,7 +140,9 @@ def check_refused():
     tap.result(done.returncode == 0, "which may be allowed", done.stderr)
     done = probe("--check", os.path.join(OBJECTS, "sections.v3.bpf.o"))
     tap.result(done.returncode == 1 and "hash 'by_pair'" in done.stderr, "a map that cannot be shared is refused by name", done.stderr)
-    for arguments, said in ((["--check", "missing.o"], "'missing.o' is neither a file nor a tool; 'xpuprof probe --list' prints"), (["--check", os.path.join(tap.BUILD, "libxpuprof-inject.so")], "not an eBPF object")):
+    for arguments, said in ((["--check", "missing.o"], "'missing.o' is neither a file nor a tool; 'xpuprof probe --list' prints"), (["--check", os.path.join(tap.BUILD, "libxpuprof-inject.so")], "not an eBPF object"),
+                            (["--check", no_program()], "nothing.o: an eBPF object has no program for a GPU (sections gpu/entry:GLOB"),
+                            (["-e", no_program(), "--", "true"], "nothing.o: an eBPF object has no program for a GPU (sections gpu/entry:GLOB")):
         done = probe(*arguments)
         tap.result(done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, f"{said}: one line", done.stderr)
     tap.result(probe().returncode == 2, "something must be asked for")

@@ -182,7 +182,7 @@ def check_unseen():
         tap.result(found and found["kernels"] and found["losses"]["unseen_exits"] == unseen, f"'{does}': {unseen} unseen ends of threads", found and found["losses"],
                    done.stderr)
         done = probe("blocktime", command=command)
-        tap.result(("1 places where threads end" in done.stderr) == bool(unseen), "and stderr has as many", done.stderr)
+        tap.result(("1 place where threads end is not seen" in done.stderr) == bool(unseen), "and stderr has as many", done.stderr)
 
 
 def check_contexts():
@@ -202,12 +202,12 @@ def check_causes():
     """Each cause has a count of its own, on stderr and in recordings."""
     text = accessing("causes.ptx")
     full = module("full.ptx", f"{HEADER}.const .b8 c[65536];\n.visible .entry k(.param .u64 p)\n{{\n	ret;\n}}\n")
-    cases = ((full, {}, "modules have no constant memory left", "probe_slow"),
+    cases = ((full, {}, "module has no constant memory left", "probe_slow"),
              (text, {"XPUPROF_SIM_FAULTS": f"small-blocks={os.path.getsize(text) + 10},fail-load=3"}, "could not have run in blocks as large as before", "probe_smaller"),
-             (text, {"XPUPROF_SIM_FAULTS": "fail-load=1"}, "were refused by the driver", "probe_refused"))
+             (text, {"XPUPROF_SIM_FAULTS": "fail-load=1"}, "with programs was refused by the driver, and ran as it is", "probe_refused"))
     for path, faults, said, loss in cases:
         done = probe("blocktime", command=running(f"bad:{path}"), **faults)
-        tap.result(f"xpuprof: 1 {'modules' if path == full else 'images'} " in done.stderr and said in done.stderr, f"{loss}: stderr has it", done.stderr)
+        tap.result(f"xpuprof: 1 {'module' if path == full else 'image'} " in done.stderr and said in done.stderr, f"{loss}: stderr has it", done.stderr)
         profile = os.path.join(FOLDER, "causes.xpu")
         probe("blocktime", "-o", profile, command=running(f"bad:{path}"), **faults)
         tap.result(losses_of(profile) == {loss: 1}, f"{loss}: a recording has it alone", losses_of(profile))

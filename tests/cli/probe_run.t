@@ -195,7 +195,7 @@ def check_numbers():
     tap.result(found and [e["key"]["insn"] for e in entries(found, "accesses")] == [0, 1] and found["losses"]["accesses_without_place"] == 1,
                "accesses without a place are counted, and the others are right", found and found["losses"], done.stderr)
     done = probe("coalesce", "-k", "vector*", "--accesses", "2")
-    tap.result("1 accesses in kernels had no place in an array by access (--accesses)" in done.stderr, "and told of", done.stderr)
+    tap.result("1 access in a kernel had no place in an array by access (--accesses)" in done.stderr, "and told of", done.stderr)
 
 
 def check_unprobed():
@@ -206,7 +206,7 @@ def check_unprobed():
                found["losses"]["images_of_machine_code"] == 1, "kernels in machine code are named", found and found["kernels_without_programs"], done.stderr)
     done = probe("blocktime", "-k", "shared_*", "--kernels", command=(TARGET, code, "launch"))
     tap.result(re.search(r"^ +1  machine code only +shared_kernel\(float\*\)$", done.stdout, re.M) and
-               "1 kernels that the programs are for ran without them (--kernels lists them)" in done.stderr, "--kernels lists them with the reason", done.stdout, done.stderr)
+               "1 kernel that the programs are for ran without them (--kernels lists it)" in done.stderr, "--kernels lists them with the reason", done.stdout, done.stderr)
     for options in (("-k", "other*"), ()):
         done, found = answer("blocktime", *options, command=(TARGET, code, "launch"))
         tap.result(found and not found["kernels_without_programs"] and found["losses"]["images_of_machine_code"] == 1,

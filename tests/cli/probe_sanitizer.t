@@ -124,7 +124,7 @@ def check_modes():
 def check_choice():
     done, found = patched("memtrace", "-k", "vector*")
     tap.result(found and [k["name"] for k in found["kernels"]] == ["vector_add"] and check_memtrace(found, 3) and
-               "1 kernels of machine code" in done.stderr, "-k chooses kernels of machine code", done.stderr)
+               "1 kernel of machine code" in done.stderr, "-k chooses kernels of machine code", done.stderr)
     done, found = patched("memtrace", "-k", "leave*")
     tap.result(launches_of(done) == 3 and not done.returncode and found and [k["name"] for k in found["kernels"]] == ["leave_early"] and not sizes(found),
                "others run without programs, in the same module too", done.stdout[-500:], done.stderr)

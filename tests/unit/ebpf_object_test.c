@@ -371,7 +371,7 @@ static void names_without_an_end_are_none(void)
 
 	changed.sections[3].sh_flags = SHF_EXECINSTR;
 	changed.names[sizeof(changed.names) - 1] = 'x';
-	CHECK(ebpf_object_read(&o, &changed, sizeof(changed)) == -ENOENT);
+	CHECK(ebpf_object_read(&o, &changed, sizeof(changed)) == -EINVAL);
 	changed.header.e_shnum = 4097;
 	CHECK(ebpf_object_read(&o, &changed, sizeof(changed)) == -E2BIG);
 }

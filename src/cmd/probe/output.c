@@ -15,6 +15,8 @@
 
 #define RECORDS_BYTES ((size_t)256 << 20) /* of JSON */
 #define BOUNDED_ROWS  8
+#define BY_LIBRARY                                                                                 \
+	"by the Sanitizer library, and slower for it (see --sanitizer in 'man xpuprof-probe')"
 
 static void put_json_record(struct probe_output *o, const struct server_record *r)
 {
@@ -154,21 +156,22 @@ void output_release(struct probe_output *o)
 	buf_release(&o->records);
 }
 
-static void lost(struct buf *out, uint64_t n, const char *what)
+/* "12 places are not seen", "1 place is not seen". */
+static void lost(struct buf *out, uint64_t n, const char *one, const char *several)
 {
 	char cell[TEXT_CELL];
 
 	if (n)
-		buf_printf(out, "xpuprof: %s %s\n", text_count(cell, n), what);
+		buf_printf(out, "xpuprof: %s %s\n", text_count(cell, n), n == 1 ? one : several);
 }
 
 /* What a process said of images, with its reasons. */
-static void lost_images(
-	struct buf *out, const struct server *s, enum probe_fate fate, const char *what)
+static void lost_images(struct buf *out, const struct server *s, enum probe_fate fate,
+	const char *one, const char *several)
 {
 	const char *text = buf_text(&s->fate_texts[fate]);
 
-	lost(out, s->fates[fate], what);
+	lost(out, s->fates[fate], one, several);
 	for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] == '\n'))
 		buf_printf(out, "xpuprof:   %.*s\n", (int)length, text);
 }
@@ -181,6 +184,87 @@ static bool any_program(const struct server *s)
 	return false;
 }
 
+static void lost_values(struct buf *out, const struct probe_output *o, const struct probe_losses *l)
+{
+	lost(out, l->arena[ARENA_LOSS_BOUNDS],
+		"access was outside of values, or not aligned: it read 0 or was not made",
+		"accesses were outside of values, or not aligned: they read 0 or were not made");
+	lost(out, l->arena[ARENA_LOSS_FUEL],
+		"run of a program was ended in a loop that took too long",
+		"runs of programs were ended in loops that took too long");
+	lost(out, l->arena[ARENA_LOSS_FULL], "time an entry found no place in a hash",
+		"times an entry found no place in a hash");
+	lost(out, l->arena[ARENA_LOSS_THREADS],
+		"time a thread had no place in a per-thread array (--threads)",
+		"times a thread had no place in a per-thread array (--threads)");
+	lost(out, o->server->sites_beyond,
+		"access in a kernel had no place in an array by access (--accesses)",
+		"accesses in kernels had no place in an array by access (--accesses)");
+	lost(out, l->dropped, "record was dropped: the ring was full",
+		"records were dropped: the ring was full");
+	lost(out, o->left_out, "record is not in the JSON: there were too many",
+		"records are not in the JSON: there were too many");
+	lost(out, l->unread, "record was not read: the program ended while it was written",
+		"records were not read: the program ended while they were written");
+	lost(out, l->never, "context ended before its maps could be read",
+		"contexts ended before their maps could be read");
+	lost(out, l->cut, "context ended without a word: its values are up to a second older",
+		"contexts ended without a word: their values are up to a second older");
+	lost(out, l->too_many, "context ran without programs: there were too many",
+		"contexts ran without programs: there were too many");
+}
+
+static void lost_kernels(struct buf *out, const struct server *s)
+{
+	lost_images(out, s, PROBE_FATE_NO_MEMORY, "context or module ran without programs",
+		"contexts or modules ran without programs");
+	lost(out, s->fates[PROBE_FATE_NO_TEXT],
+		"image has machine code only, no PTX: its kernels ran without programs",
+		"images have machine code only, no PTX: their kernels ran without programs");
+	lost(out, s->fates[PROBE_FATE_PATCHED], "kernel of machine code was patched " BY_LIBRARY,
+		"kernels of machine code were patched " BY_LIBRARY);
+	lost_images(out, s, PROBE_FATE_NOT_PATCHED,
+		"kernel or image of machine code could not be patched, and ran without programs",
+		"kernels or images of machine code could not be patched, and ran without programs");
+	lost(out, s->unprobed.count,
+		"kernel that the programs are for ran without them (--kernels lists it)",
+		"kernels that the programs are for ran without them (--kernels lists them)");
+	lost(out, s->fates[PROBE_FATE_NO_NAMES],
+		"image ran without programs, and the names of its kernels were not all read",
+		"images ran without programs, and the names of their kernels were not all read");
+	lost_images(out, s, PROBE_FATE_UNREADABLE,
+		"image could not be given programs, and ran as it is",
+		"images could not be given programs, and ran as they are");
+	lost_images(out, s, PROBE_FATE_REFUSED,
+		"image with programs was refused by the driver, and ran as it is",
+		"images with programs were refused by the driver, and ran as they are");
+	lost(out, s->fates[PROBE_FATE_SMALLER],
+		"image with programs could not have run in blocks as large as before, and ran as "
+		"it is",
+		"images with programs could not have run in blocks as large as before, and ran as "
+		"they are");
+	lost(out, s->fates[PROBE_FATE_NO_WORD],
+		"time programs could not be switched on in a module",
+		"times programs could not be switched on in a module");
+}
+
+static void lost_places(struct buf *out, const struct server *s)
+{
+	lost(out, s->fates[PROBE_FATE_UNSEEN_ACCESSES],
+		"access is in a function that kernels call: not seen",
+		"accesses are in functions that kernels call: not seen");
+	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
+		"place where threads end is not seen: in a function that kernels call, or right "
+		"behind a loop in which threads wait, where it is not known in front which of "
+		"them leave",
+		"places where threads end are not seen: in functions that kernels call, or right "
+		"behind a loop in which threads wait, where it is not known in front which of "
+		"them leave");
+	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
+		"kernel has fewer parameters than programs read of it: those are 0",
+		"kernels have fewer parameters than programs read of them: those are 0");
+}
+
 void output_losses(struct buf *out, const struct probe_output *o)
 {
 	const struct server *s = o->server;
@@ -191,57 +275,20 @@ void output_losses(struct buf *out, const struct probe_output *o)
 		buf_puts(out, "xpuprof: no process of the command loaded code for a GPU\n");
 	else if (!s->kernels.count)
 		buf_puts(out, "xpuprof: no kernel was loaded that the programs are for\n");
-	lost(out, l.arena[ARENA_LOSS_BOUNDS],
-		"accesses were outside of values, or not aligned: they read 0 or were not made");
-	lost(out, l.arena[ARENA_LOSS_FUEL],
-		"runs of programs were ended in loops that took too long");
-	lost(out, l.arena[ARENA_LOSS_FULL], "times an entry found no place in a hash");
-	lost(out, l.arena[ARENA_LOSS_THREADS],
-		"times a thread had no place in a per-thread array (--threads)");
-	lost(out, s->sites_beyond,
-		"accesses in kernels had no place in an array by access (--accesses)");
-	lost(out, l.dropped, "records were dropped: the ring was full");
-	lost(out, o->left_out, "records are not in the JSON: there were too many");
-	lost(out, l.unread, "records were not read: the program ended while they were written");
-	lost(out, l.never, "contexts ended before their maps could be read");
-	lost(out, l.cut, "contexts ended without a word: their values are up to a second older");
-	lost(out, l.too_many, "contexts ran without programs: there were too many");
-	lost_images(out, s, PROBE_FATE_NO_MEMORY, "contexts or modules ran without programs");
-	lost(out, s->fates[PROBE_FATE_NO_TEXT],
-		"images have machine code only, no PTX: their kernels ran without programs");
-	lost(out, s->fates[PROBE_FATE_PATCHED],
-		"kernels of machine code were patched by the Sanitizer library, and slower for it "
-		"(see --sanitizer in 'man xpuprof-probe')");
-	lost_images(out, s, PROBE_FATE_NOT_PATCHED,
-		"kernels or images of machine code could not be patched, and ran without programs");
-	lost(out, s->unprobed.count,
-		"kernels that the programs are for ran without them (--kernels lists them)");
-	lost(out, s->fates[PROBE_FATE_NO_NAMES],
-		"images run without programs, and the names of their kernels were not all read");
-	lost_images(out, s, PROBE_FATE_UNREADABLE,
-		"images could not be given programs, and ran as they are");
-	lost_images(out, s, PROBE_FATE_REFUSED,
-		"images with programs were refused by the driver, and ran as they are");
-	lost(out, s->fates[PROBE_FATE_SMALLER],
-		"images with programs could not have run in blocks as large as before, and ran as "
-		"they are");
-	lost(out, s->fates[PROBE_FATE_NO_WORD],
-		"times programs could not be switched on in a module");
-	lost(out, s->fates[PROBE_FATE_UNSEEN_ACCESSES],
-		"accesses are in functions that kernels call: not seen");
-	lost(out, s->fates[PROBE_FATE_UNSEEN_EXITS],
-		"places where threads end are not seen: in functions that kernels call, or "
-		"right behind a loop in which threads wait, where it is not known in front which "
-		"of them leave");
-	lost(out, s->fates[PROBE_FATE_NO_PARAMETER],
-		"kernels have fewer parameters than programs read of them: those are 0");
+	lost_values(out, o, &l);
+	lost_kernels(out, s);
+	lost_places(out, s);
 	if (o->request->kernels)
 		lost(out, tables_kernels_slower(s),
+			"kernel has fewer warps at once, or more memory of threads, with programs "
+			"in it (see above)",
 			"kernels have fewer warps at once, or more memory of threads, with "
 			"programs in them (see above)");
 	tables_bounded_put(out, s, "xpuprof: ", BOUNDED_ROWS);
 	lost(out, s->fates[PROBE_FATE_SLOW_WORD],
+		"module has no constant memory left: programs cost more there",
 		"modules have no constant memory left: programs cost more there");
-	lost(out, l.notes, "messages of processes were lost");
-	lost(out, s->processes_refused, "processes could not connect: no programs run in them");
+	lost(out, l.notes, "message of a process was lost", "messages of processes were lost");
+	lost(out, s->processes_refused, "process could not connect: no programs run in it",
+		"processes could not connect: no programs run in them");
 }

@@ -44,10 +44,25 @@ static int add_launch(void *target, const char *value)
 	return vec_push(&r->programs.launches, value) ? (error_memory(NULL), -1) : 0;
 }
 
+/* Options up to the first operand; completions offer the names of tools there. */
+static int parse_options(const struct option_spec *specs, int argc, char **argv)
+{
+	struct option_usage with_tools = usage;
+	struct buf names = BUF_INIT;
+	int first;
+
+	for (size_t i = 0; ebpf_tool(i); i++)
+		buf_printf(&names, "%s%s", i ? " " : "", ebpf_tool(i)->name);
+	with_tools.tools = names.size ? buf_text(&names) : NULL;
+	first = options_parse(&with_tools, specs, argc, argv);
+	buf_release(&names);
+	return first;
+}
+
 /* A tool is the first operand; options may stand behind it, too. */
 static int parse(struct probe_request *r, const struct option_spec *specs, int argc, char **argv)
 {
-	int first = options_parse(&usage, specs, argc, argv), more;
+	int first = parse_options(specs, argc, argv), more;
 
 	if (first < 0 || r->programs.objects.count || first == argc ||
 		!ebpf_tool_named(argv[first]))
