@@ -73,11 +73,12 @@ def fork(then):
         then()
         os._exit(0)
     os.waitpid(pid, 0)
-def again():
+def seconds():
     begin = time.monotonic()
-    for _ in range(40):
-        fork(lambda: None)
-    print("fast" if time.monotonic() - begin < 1 else "slow", flush=True)
+    fork(lambda: None)
+    return time.monotonic() - begin
+def again():
+    print("fast" if min(seconds() for _ in range(40)) < 0.025 else "slow", flush=True)
 fork(again)
 """
 
