@@ -302,31 +302,14 @@ static int look_ahead(struct profile_reader *r)
 	return bursts_weigh(&r->bursts) ? error_memory("the bursts") : 0;
 }
 
-/* It is read several times, and from places within. */
-static int check_seekable(const struct profile_reader *r)
-{
-	struct stat st;
-
-	if (fstat(r->fd, &st))
-		return error_errno(-errno, "cannot read '%s'", r->path);
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-		return error_set(-ESPIPE,
-			"cannot read '%s': a profile is only read from a file, and this is a pipe",
-			r->path);
-	return 0;
-}
-
 static int open_file(struct profile_reader *r)
 {
 	int error;
 
 	r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
-	if (r->fd < 0 && errno == ENOENT && !strcmp(r->path, "-"))
-		return error_set(
-			-ENOENT, "a profile is only read from a file, not from standard input");
 	if (r->fd < 0)
 		return error_errno(-errno, "cannot open '%s'", r->path);
-	error = check_seekable(r) ?: check_header(r);
+	error = check_header(r);
 	return error ?: look_ahead(r);
 }
 

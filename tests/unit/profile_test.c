@@ -1919,20 +1919,10 @@ static void what_is_not_a_profile_is_refused_with_a_reason(void)
 {
 	struct profile_reader *r = NULL;
 	struct buf file = BUF_INIT;
-	char pipe_path[32];
-	int ends[2];
 
 	CHECK(profile_reader_open(&r, "/nonexistent/x.xpu") == -ENOENT);
 	CHECK_TEXT(error_text(), "cannot open '/nonexistent/x.xpu': No such file or directory");
 	CHECK(profile_reader_open(&r, "/") == -EISDIR);
-	CHECK(profile_reader_open(&r, "-") == -ENOENT);
-	CHECK_TEXT(error_text(), "a profile is only read from a file, not from standard input");
-	CHECK(!pipe(ends));
-	snprintf(pipe_path, sizeof(pipe_path), "/proc/self/fd/%d", ends[0]);
-	CHECK(profile_reader_open(&r, pipe_path) == -ESPIPE);
-	CHECK(strstr(error_text(), "and this is a pipe"));
-	close(ends[0]);
-	close(ends[1]);
 	write_file("", 0);
 	CHECK(profile_reader_open(&r, path) == -EINVAL);
 	CHECK(strstr(error_text(), "it is empty"));
