@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sites of loads are put off: behind a load whatever can be under way at the same time, its bodies
- * would keep others from starting, as an assembler moves no load across them. So those of a
- * straight piece of code stand together behind the last of its loads, where their threads would
- * wait for memory anyway.
+ * Sites of loads are put off. An assembler moves no load across bodies: in front of each load they
+ * would keep the next from starting while it is under way. So those of a straight piece of code
+ * stand together behind the last of its loads, where their threads would wait for memory anyway.
  *
- * Nothing is told apart by that: the same lanes come to all of a straight piece, and it ends where
- * lanes may wait or part, where memory that others see is written, and where a body could end
- * threads. What a later instruction may overwrite, the address and the predicate, is kept in
- * registers of our own.
+ * Nothing is told apart by that: the same lanes come to all of a straight piece. It ends where
+ * lanes may wait or part, and at each access whose bodies cannot be put off: what is not a plain
+ * load, and where a body may end threads. What a later instruction may overwrite, the address and
+ * the predicate, is kept in registers of our own.
  */
 #include "ptx/splice_internal.h"
 
